@@ -1,0 +1,61 @@
+# `make help` lists the targets.
+SHELL := /bin/bash
+PYTHON ?= python3.11
+JOBS ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu)
+BIN := .venv/bin
+DEMO := outputs/demo
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+# Nothing is sent anywhere.
+export DVC_NO_ANALYTICS := true
+export MLFLOW_DISABLE_TELEMETRY := true
+export DO_NOT_TRACK := true
+# Each process has a core of its own: models run side by side.
+export OMP_NUM_THREADS := 1
+
+.PHONY: help repro demo verify test lint ui lock clean
+.DEFAULT_GOAL := help
+
+help:  ## this list
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+
+repro: .venv/installed  ## the whole pipeline on all cores: download, train, mix, report
+	dvc repro preprocess
+	dvc stage list --name-only ngram train | xargs -P $(JOBS) -I {} $(BIN)/dvc --wait-for-lock repro --single-item {}
+	dvc repro
+
+demo: .venv/installed  ## every stage on 20 texts with a tiny network, in outputs/demo
+	python -m pipeline.download out=data/raw/brown
+	python -m pipeline.preprocess corpus.texts=20 corpus.train=0.7 corpus.valid=0.15 out=$(DEMO)/data
+	python -m pipeline.ngram data=$(DEMO)/data out=$(DEMO)/predictions/interpolated3/0
+	python -m pipeline.train model=mlp9 model.h=20 model.m=10 recipe.epochs=2 data=$(DEMO)/data out=$(DEMO)/predictions/mlp9/0
+	python -m pipeline.mix mix=mlp10 data=$(DEMO)/data predictions=$(DEMO)/predictions out=$(DEMO)/predictions/mlp10/0
+	python -m pipeline.report data=$(DEMO)/data predictions=$(DEMO)/predictions out=$(DEMO)/reports
+
+verify: .venv/installed  ## are this run's perplexities those of the committed table?
+	python -m pipeline.verify
+
+test: lint  ## lint and all tests
+	python -m pytest
+
+lint: .venv/installed
+	ruff check .
+	ruff format --check .
+
+ui: .venv/installed  ## browse the runs at http://127.0.0.1:5000
+	mlflow ui --host 127.0.0.1 --port 5000 --backend-store-uri $${MLFLOW_TRACKING_URI:-sqlite:///$(CURDIR)/mlflow.db}
+
+.venv/installed: requirements.txt
+	$(PYTHON) -m venv .venv
+	pip install --quiet --requirement requirements.txt
+	touch $@
+
+lock:  ## renew requirements.txt from pyproject.toml
+	rm -rf .lock && $(PYTHON) -m venv .lock
+	.lock/bin/pip install --quiet torch==2.13.0
+	.lock/bin/pip install --quiet .[dev]
+	(echo '# All that `make` installs, pinned. Renew with `make lock`; pyproject.toml says what is asked for.'; \
+	  .lock/bin/pip freeze --exclude nplm-reproduction | sed 's/+cpu//') >requirements.txt
+	rm -rf .lock
+
+clean:  ## remove the environment; data, predictions and runs stay
+	rm -rf .venv

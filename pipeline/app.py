@@ -1,0 +1,71 @@
+"""What every stage shares: a typed Hydra application whose user errors end in one clear line."""
+
+import logging
+import os
+import sys
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+
+import hydra
+from hydra.core.config_store import ConfigStore
+from hydra.core.hydra_config import HydraConfig
+from hydra.errors import HydraException
+from hydra.types import RunMode
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from pipeline.core.errors import InputError
+
+ROOT = Path(__file__).resolve().parents[1]
+FAILURE = "failure.txt"  # in the folder of a multirun's failed job: why
+
+KNOWN = (InputError, HydraException, OmegaConfBaseException)  # the user's mistakes; all else keeps its traceback
+
+log = logging.getLogger(__name__)
+
+
+def run(stage: str, schema: type, main: Callable[..., None]) -> None:
+    """Composes conf/<stage>.yaml against the dataclass `schema`, and calls `main` with an instance of it.
+
+    A mistake of the user's (InputError, a key or value that the schema refuses) is printed as one line, and the
+    process ends with exit code 2. In a multirun a failed job leaves its reason in its folder and the others go on.
+    """
+    ConfigStore.instance().store(name=f"{stage}_schema", node=schema)
+    # Hydra's own handler prints hints over several lines and exits; with this set, errors reach us whole.
+    os.environ.setdefault("HYDRA_FULL_ERROR", "1")
+
+    @hydra.main(version_base="1.3", config_path=str(ROOT / "conf"), config_name=stage)
+    def application(config: DictConfig) -> None:
+        try:
+            main(OmegaConf.to_object(config))
+        except Exception as error:
+            known = isinstance(error, KNOWN)
+            if HydraConfig.get().mode != RunMode.MULTIRUN:
+                # SystemExit passes Hydra by, which puts a line of its own before any other exception.
+                if known:
+                    raise SystemExit(_exit(one_line(error))) from error
+                raise
+            reason = one_line(error) if known else traceback.format_exc()
+            Path(HydraConfig.get().runtime.output_dir, FAILURE).write_text(reason, encoding="utf-8")
+            log.error("this job failed, the others go on: %s", reason)
+
+    try:
+        application()
+    except KNOWN as error:
+        sys.exit(_exit(one_line(error)))
+    except KeyboardInterrupt:
+        sys.exit(_exit("stopped; the same command goes on where this left off", 130))
+
+
+def one_line(error: Exception) -> str:
+    """The text of an error and of what caused it, white space folded."""
+    parts = [str(error)]
+    if error.__cause__ is not None and str(error.__cause__) not in parts[0]:
+        parts.append(str(error.__cause__))
+    return " ".join(" ".join(parts).split("Config search path:")[0].split())
+
+
+def _exit(message: str, code: int = 2) -> int:
+    print(f"error: {message}", file=sys.stderr)
+    return code

@@ -1,0 +1,74 @@
+"""The file in which a killed training finds itself again: one for each configuration, data and code."""
+
+import hashlib
+import json
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import torch
+from filelock import FileLock, Timeout
+from safetensors import safe_open
+from safetensors.torch import save_file
+from torch import Tensor
+
+from pipeline import store
+from pipeline.core.errors import InputError
+
+CODE = Path(__file__).parent / "core"
+
+
+class CheckpointFile:
+    """pipeline.core.checkpoint.Checkpoint as a file, replaced at once or not at all."""
+
+    def __init__(self, path: Path, seconds: float):
+        self.path, self.seconds = path, seconds
+        self.written = time.monotonic()
+
+    def tick(self, save: Callable[[], None]) -> None:
+        """Saves when `seconds` have gone by since the last time."""
+        if time.monotonic() - self.written >= self.seconds:
+            save()
+
+    def write(self, tensors: dict[str, Tensor], progress: dict) -> None:
+        """Replaces the file."""
+        with store.replacing(self.path) as temporary:
+            save_file({k: v.contiguous() for k, v in tensors.items()}, temporary, {"progress": json.dumps(progress)})
+        self.written = time.monotonic()
+
+    def read(self) -> tuple[dict[str, Tensor], dict] | None:
+        """What the file holds, or None where there is none."""
+        if not self.path.is_file():
+            return None
+        with safe_open(self.path, framework="pt") as file:
+            return {key: file.get_tensor(key) for key in file}, json.loads(file.metadata()["progress"])
+
+
+@contextmanager
+def claim(folder: Path, what: dict, seconds: float) -> Iterator[CheckpointFile]:
+    """The checkpoint of a training, for this process alone; removed when the block ends well.
+
+    what: all that decides its numbers. The code that trains is added here. Raises InputError where another process
+    holds it.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{_key(what)}.safetensors"
+    lock = FileLock(path.with_suffix(".lock"))
+    try:
+        lock.acquire(timeout=0)
+    except Timeout as error:
+        raise InputError(f"another process is at this very training ({path}): wait until it ends") from error
+    try:
+        yield CheckpointFile(path, seconds)
+        path.unlink(missing_ok=True)
+    finally:
+        lock.release()
+        Path(lock.lock_file).unlink(missing_ok=True)
+
+
+def _key(what: dict) -> str:
+    key = hashlib.sha256(json.dumps(what | {"torch": torch.__version__}, sort_keys=True).encode())
+    for source in sorted(CODE.glob("*.py")):
+        key.update(source.read_bytes())
+    return key.hexdigest()[:24]

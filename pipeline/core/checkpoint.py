@@ -1,0 +1,30 @@
+"""Where a training puts what it needs to go on after a kill. The core knows the interface; files are the stage's."""
+
+from collections.abc import Callable
+from typing import Protocol
+
+from torch import Tensor
+
+
+class Checkpoint(Protocol):
+    """A place for one training's state."""
+
+    def tick(self, save: Callable[[], None]) -> None:
+        """Called every few steps: calls `save` when it is time again."""
+
+    def write(self, tensors: dict[str, Tensor], progress: dict) -> None:
+        """Replaces the state at once, or not at all."""
+
+    def read(self) -> tuple[dict[str, Tensor], dict] | None:
+        """The state last written, or None."""
+
+
+class Forgetful:
+    """Keeps nothing: for training without a place to write."""
+
+    def tick(self, save: Callable[[], None]) -> None: ...
+
+    def write(self, tensors: dict[str, Tensor], progress: dict) -> None: ...
+
+    def read(self) -> None:
+        return None

@@ -1,0 +1,1 @@
+"""N-gram models: counts by sorting packed keys, and what smooths them."""

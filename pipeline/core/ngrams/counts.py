@@ -1,0 +1,71 @@
+"""Counts of n-grams of every order up to n, by sorting packed integer keys; no loop over tokens.
+
+An n-gram is known by its place in the sorted table of its order, and its key is the place of its first n-1 words
+times |V| plus its last word. Keys so stay below tokens times |V|: any order fits in 64 bits.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+NEVER = -1  # the place of an n-gram that training never shows
+
+
+@dataclass(frozen=True)
+class Table:
+    """The distinct n-grams of one order, in rising order of key."""
+
+    keys: np.ndarray  # (N,) int64
+    counts: np.ndarray  # (N,) int64
+
+    def find(self, keys: np.ndarray) -> np.ndarray:
+        """The place of each key, or NEVER."""
+        place = np.searchsorted(self.keys, keys)
+        place[place == len(self.keys)] = 0
+        return np.where(self.keys[place] == keys, place, NEVER)
+
+    def count(self, place: np.ndarray) -> np.ndarray:
+        """The count at each place; 0 at NEVER."""
+        return np.where(place == NEVER, 0, self.counts[place])
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What a stream of ids holds of n-grams of order 1 to n."""
+
+    vocabulary: int
+    tokens: int
+    tables: list[Table]  # tables[k-1]: order k
+
+    @property
+    def order(self) -> int:
+        """n, the highest order counted."""
+        return len(self.tables)
+
+    def places(self, stream: np.ndarray) -> list[np.ndarray]:
+        """For k = 1 to n: the place (T,) of the k-gram that ends at each token of `stream`; NEVER where training
+        does not show it, or where the stream has fewer than k words up to there."""
+        shorter = np.zeros(len(stream), dtype=np.int64)
+        result = []
+        for table in self.tables:
+            place = np.where(shorter == NEVER, NEVER, table.find(shorter * self.vocabulary + stream))
+            result.append(place)
+            shorter = np.concatenate([[NEVER], place[:-1]])
+        return result
+
+    def continuations(self, k: int) -> np.ndarray:
+        """For each k-gram: how many tokens follow it in the stream, (N_k,)."""
+        longer = self.tables[k]
+        totals = np.bincount(longer.keys // self.vocabulary, longer.counts, minlength=len(self.tables[k - 1].keys))
+        return totals.astype(np.int64)
+
+
+def count(ids: np.ndarray, order: int, vocabulary: int) -> Counts:
+    """Counts the n-grams of orders 1 to `order` that lie wholly inside the stream `ids` (T,)."""
+    tables = []
+    shorter = np.zeros(len(ids), dtype=np.int64)  # places of the (k-1)-grams that end before ids[k-1:]
+    for k in range(1, order + 1):
+        keys, place, counts = np.unique(shorter * vocabulary + ids[k - 1 :], return_inverse=True, return_counts=True)
+        tables.append(Table(keys, counts))
+        shorter = place[:-1]
+    return Counts(vocabulary, len(ids), tables)

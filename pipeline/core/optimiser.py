@@ -1,0 +1,75 @@
+"""Two optimisers that update only the rows a batch touched: the paper's gradient ascent, and Adam."""
+
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor
+
+from pipeline.core.gradient import Gradient
+from pipeline.core.network import Network
+
+
+def updates(network: Network, gradient: Gradient) -> Iterator[tuple[str, Tensor, Tensor, Tensor | None]]:
+    """Name, parameter, gradient and touched rows (None: all) of each parameter."""
+    yield "C", network.C, gradient.C, gradient.words
+    yield "H", network.H, gradient.H, None
+    yield "d", network.d, gradient.d, None
+    yield "WU", network.WU, gradient.WU, gradient.candidates
+    yield "b", network.b, gradient.b, gradient.candidates
+
+
+class Ascent:
+    """theta += e_t dL/dtheta summed over the words of the batch (paper, section 3; L: the log-likelihood)."""
+
+    def state(self) -> dict[str, Tensor]:
+        """What a checkpoint must keep beside the parameters: nothing."""
+        return {}
+
+    @torch.no_grad()
+    def step(self, network: Network, gradient: Gradient, rate: float, batch: int) -> None:
+        for _, parameter, slope, rows in updates(network, gradient):
+            if rows is None:
+                parameter.add_(slope, alpha=-rate * batch)
+            else:
+                parameter.index_add_(0, rows, slope, alpha=-rate * batch)
+
+
+class Adam:
+    """Adam (Kingma and Ba 2015), lazily: the moments of a row move only when the row is touched.
+
+    Moving all of them would cost |V| rows a step where the sampled softmax touches a tenth.
+    """
+
+    def __init__(self, network: Network, beta1: float, beta2: float, epsilon: float):
+        self.beta1, self.beta2, self.epsilon = beta1, beta2, epsilon
+        self.steps = torch.zeros((), dtype=torch.int64)
+        self.first = {name: torch.zeros_like(p) for name, p in network.named_parameters()}
+        self.second = {name: torch.zeros_like(p) for name, p in network.named_parameters()}
+
+    def state(self) -> dict[str, Tensor]:
+        """What a checkpoint must keep: the tensors themselves, to be read and to be written into."""
+        moments = {f"first.{k}": v for k, v in self.first.items()} | {f"second.{k}": v for k, v in self.second.items()}
+        return moments | {"steps": self.steps}
+
+    @torch.no_grad()
+    def step(self, network: Network, gradient: Gradient, rate: float, batch: int) -> None:
+        self.steps += 1
+        steps = int(self.steps)
+        correction = (1 - self.beta2**steps) ** 0.5
+        rate = rate * correction / (1 - self.beta1**steps)
+        epsilon = self.epsilon * correction
+        for name, parameter, slope, rows in updates(network, gradient):
+            first, second = self.first[name], self.second[name]
+            if rows is None:
+                m, v = first, second
+            else:
+                m, v = first[rows], second[rows]
+            m.lerp_(slope, 1 - self.beta1)
+            v.mul_(self.beta2).addcmul_(slope, slope, value=1 - self.beta2)
+            change = torch.div(m, v.sqrt().add_(epsilon), out=slope)
+            if rows is None:
+                parameter.add_(change, alpha=-rate)
+            else:
+                first.index_copy_(0, rows, m)
+                second.index_copy_(0, rows, v)
+                parameter.index_add_(0, rows, change, alpha=-rate)

@@ -1,0 +1,263 @@
+"""Training a network: passes over the training part in random order, a rate that falls, the best epoch kept."""
+
+import math
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+
+import numpy as np
+import torch
+
+from pipeline.core import evaluation
+from pipeline.core.checkpoint import Checkpoint
+from pipeline.core.errors import InputError
+from pipeline.core.gradient import gradient
+from pipeline.core.network import Architecture, Network
+from pipeline.core.optimiser import Adam, Ascent
+from pipeline.core.sampling import Sampler, inclusion_probabilities
+from pipeline.core.scoring import log_probabilities
+from pipeline.core.vocabulary import contexts
+
+
+@dataclass
+class Recipe:
+    """How a network is trained; conf/recipe says where each value comes from."""
+
+    name: str
+    optimiser: str  # adam, or ascent: the paper's
+    schedule: str  # cosine: to zero over all epochs, after a linear rise; inverse: the paper's e_0 / (1 + r t)
+    rate: float  # e_0
+    decay: float  # r of the inverse schedule, t in words
+    warmup: float  # share of all steps over which the cosine's rate rises
+    beta1: float
+    beta2: float
+    epsilon: float
+    batch: int  # words
+    epochs: int
+    patience: int  # epochs without a better validation perplexity before training stops
+    samples: int  # words in the sampled softmax beside the batch's targets; 0: full softmax
+    power: float  # of the unigram counts, for sampling
+    dropout: float  # of [x; a] on its way to the output
+    weight_decay: float  # lambda: C, H, W and U lose e_t lambda of themselves for each word; biases don't
+    features: float  # standard deviation of C at the start
+    weights: float  # of H, W and U, times the root of their fan-in
+    stopping_block: int  # early stopping reads one block of this many validation tokens ...
+    stopping_every: int  # ... in so many
+
+    def __post_init__(self):
+        choices = {"optimiser": ("adam", "ascent"), "schedule": ("cosine", "inverse")}
+        for key, known in choices.items():
+            if getattr(self, key) not in known:
+                raise InputError(f"recipe.{key}={getattr(self, key)!r}: choose one of {', '.join(known)}")
+        for key in ("rate", "batch", "epochs", "patience", "stopping_block", "stopping_every"):
+            if getattr(self, key) <= 0:
+                raise InputError(f"recipe.{key}={getattr(self, key)}: must be above zero")
+        for key in ("decay", "weight_decay", "samples", "features", "weights"):
+            if getattr(self, key) < 0:
+                raise InputError(f"recipe.{key}={getattr(self, key)}: can't be negative")
+        for key in ("dropout", "warmup", "beta1", "beta2"):
+            if not 0 <= getattr(self, key) < 1:
+                raise InputError(f"recipe.{key}={getattr(self, key)}: must be at least 0 and below 1")
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """What training reads: ids of two splits, and what stands before the stream."""
+
+    train: np.ndarray
+    valid: np.ndarray
+    vocabulary: int
+    mark: int  # id of the text mark, the context before the very first word
+
+
+@dataclass
+class Epoch:
+    """One line of the learning curve; perplexities over all tokens of what is named."""
+
+    epoch: int
+    rate: float  # at its end
+    train_perplexity: float  # running, by the training softmax with dropout: a progress figure, nothing else
+    valid_perplexity: float  # exact, on the stopping blocks, with the share for unseen words fitted there
+
+
+@dataclass
+class Progress:
+    """Where a training stands: all that a checkpoint holds beside tensors."""
+
+    epoch: int = 0  # epochs finished
+    step: int = 0  # steps done in the epoch under way
+    loss: float = 0.0  # sum over the words of the epoch under way, brought up to date every few steps
+    perplexity: float = 0.0  # of those words
+    curve: list[dict] = field(default_factory=list)
+    best: int = 0  # epoch whose weights are kept
+
+
+class DivergenceError(InputError):
+    """The loss is no longer a number."""
+
+
+def rate_at(recipe: Recipe, step: int, steps: int) -> float:
+    """The learning rate of a step (from 0) of so many."""
+    if recipe.schedule == "inverse":
+        return recipe.rate / (1 + recipe.decay * step * recipe.batch)
+    rise = recipe.warmup * steps
+    if step < rise:
+        return recipe.rate * (step + 1) / (rise + 1)
+    return recipe.rate * 0.5 * (1 + math.cos(math.pi * (step - rise) / (steps - rise)))
+
+
+def stopping_tokens(tokens: int, block: int, every: int) -> np.ndarray:
+    """The places of validation that early stopping reads: every `every`th block of `block` tokens."""
+    place = np.arange(tokens)
+    return place[(place // block) % every == 0]
+
+
+class Trainer:
+    """One training, from start or checkpoint to the best epoch's weights."""
+
+    def __init__(
+        self,
+        architecture: Architecture,
+        recipe: Recipe,
+        corpus: Corpus,
+        seed: int,
+        device: str,
+        checkpoint: Checkpoint,
+    ):
+        self.recipe, self.corpus, self.seed, self.checkpoint = recipe, corpus, seed, checkpoint
+        self.device = torch.device(device)
+        counts = np.bincount(corpus.train, minlength=corpus.vocabulary)
+        samples = recipe.samples or corpus.vocabulary
+        inclusion = inclusion_probabilities(counts, samples, recipe.power)
+        self.sampler = Sampler(torch.tensor(inclusion, dtype=torch.float32, device=self.device))
+        unigram = torch.tensor(np.log((counts + 1) / (counts + 1).sum()), dtype=torch.float32)
+        start = torch.Generator().manual_seed(seed)
+        self.network = Network(architecture, corpus.vocabulary)
+        self.network.initialise(recipe.features, recipe.weights, unigram, start).to(self.device)
+        self.best = {name: tensor.clone() for name, tensor in self.network.state_dict().items()}
+        self.optimiser = (
+            Adam(self.network, recipe.beta1, recipe.beta2, recipe.epsilon) if recipe.optimiser == "adam" else Ascent()
+        )
+        self.generator = torch.Generator(self.device)
+        self.progress = Progress()
+        n = architecture.n
+        self.context = contexts(corpus.train, corpus.train[:0], n, corpus.mark)
+        self.steps = math.ceil(len(corpus.train) / recipe.batch)
+        stopping = stopping_tokens(len(corpus.valid), recipe.stopping_block, recipe.stopping_every)
+        self.stopping_context = contexts(corpus.valid, corpus.train, n, corpus.mark)[stopping]
+        self.stopping_target = corpus.valid[stopping]
+        self.unseen = counts == 0
+
+    def run(
+        self,
+        on_step: Callable[[Progress, int], object] = lambda progress, words: None,
+        on_epoch: Callable[[Epoch], object] = lambda epoch: None,
+    ) -> Network:
+        """Trains to the end and returns the network with the best epoch's weights.
+
+        on_step and on_epoch are told of progress; on_epoch of the epochs of an earlier, killed run too.
+        Raises DivergenceError when the loss becomes NaN or infinite.
+        """
+        self.resume()
+        for epoch in self.progress.curve:
+            on_epoch(Epoch(**epoch))
+        while self.progress.epoch < self.recipe.epochs and not self._patience_lost():
+            on_epoch(self._epoch(on_step))
+        self.network.load_state_dict(self.best)
+        return self.network
+
+    def _patience_lost(self) -> bool:
+        return self.progress.epoch - self.progress.best >= self.recipe.patience
+
+    def _epoch(self, on_step: Callable[[Progress, int], object]) -> Epoch:
+        """Goes through the training part once, from where the epoch stands."""
+        progress, recipe = self.progress, self.recipe
+        shuffle = np.random.default_rng([self.seed, progress.epoch])
+        order = shuffle.permutation(len(self.corpus.train))
+        if progress.step == 0:
+            self.generator.manual_seed(int(shuffle.integers(2**63)))
+        pending = torch.zeros((), dtype=torch.float64, device=self.device)
+        while progress.step < self.steps:
+            words = order[progress.step * recipe.batch : (progress.step + 1) * recipe.batch]
+            pending += self._step(words) * len(words)
+            progress.step += 1
+            on_step(progress, len(words))
+            if progress.step % 64 == 0 or progress.step == self.steps:
+                progress.loss += self._checked(float(pending))
+                progress.perplexity = math.exp(progress.loss / min(progress.step * recipe.batch, len(order)))
+                pending.zero_()
+                self.checkpoint.tick(self.save)
+        epoch = self._close_epoch()
+        self.save()
+        return epoch
+
+    def _rate(self) -> float:
+        done = self.progress.epoch * self.steps + self.progress.step
+        return rate_at(self.recipe, done, self.recipe.epochs * self.steps)
+
+    def _step(self, words: np.ndarray) -> torch.Tensor:
+        """One update on these places of the training part; returns the mean loss of its words."""
+        context = torch.from_numpy(self.context[words]).to(self.device).long()
+        target = torch.from_numpy(self.corpus.train[words]).to(self.device).long()
+        candidates, log_inclusion = self.sampler.draw(target, self.generator)
+        slope = gradient(self.network, context, target, candidates, log_inclusion, self.recipe.dropout, self.generator)
+        rate = self._rate()
+        if self.recipe.weight_decay:
+            self._decay(rate, len(words))
+        self.optimiser.step(self.network, slope, rate, len(words))
+        return slope.loss
+
+    @torch.no_grad()
+    def _decay(self, rate: float, words: int) -> None:
+        """theta -= e_t lambda theta, once for each word of the batch; not for biases (paper, section 3)."""
+        for name in ("C", "H", "WU"):
+            getattr(self.network, name).mul_((1 - rate * self.recipe.weight_decay) ** words)
+
+    def _checked(self, loss: float) -> float:
+        if not math.isfinite(loss):
+            progress = self.progress
+            raise DivergenceError(
+                f"the loss is {loss} at step {progress.epoch * self.steps + progress.step} (epoch {progress.epoch + 1})"
+                f" at rate {self._rate():.3g}: lower recipe.rate, now {self.recipe.rate:g}"
+            )
+        return loss
+
+    def _close_epoch(self) -> Epoch:
+        """Evaluates, notes the line of the curve, and keeps the weights if they are the best so far."""
+        progress = self.progress
+        rate = self._rate()
+        raw = log_probabilities(self.network, self.stopping_context, self.stopping_target)
+        share = evaluation.fit_share(raw, self.stopping_target, self.unseen)
+        treated = evaluation.apply_share(raw, self.stopping_target, self.unseen, share)
+        epoch = Epoch(
+            epoch=progress.epoch + 1,
+            rate=rate,
+            train_perplexity=progress.perplexity,
+            valid_perplexity=evaluation.perplexity(treated),
+        )
+        if all(epoch.valid_perplexity < earlier["valid_perplexity"] for earlier in progress.curve):
+            progress.best = epoch.epoch
+            self.best = {name: tensor.clone() for name, tensor in self.network.state_dict().items()}
+        progress.curve.append(asdict(epoch))
+        progress.epoch, progress.step, progress.loss, progress.perplexity = epoch.epoch, 0, 0.0, 0.0
+        return epoch
+
+    def save(self) -> None:
+        """Writes the checkpoint: parameters, best parameters, optimiser, random numbers, progress."""
+        self.checkpoint.write(self._tensors() | {"generator": self.generator.get_state()}, asdict(self.progress))
+
+    def resume(self) -> None:
+        """Takes up the checkpoint, if there is one."""
+        found = self.checkpoint.read()
+        if found is None:
+            return
+        tensors, progress = found
+        self.generator.set_state(tensors.pop("generator"))
+        with torch.no_grad():
+            for name, tensor in self._tensors().items():
+                tensor.copy_(tensors[name])
+        self.progress = Progress(**progress)
+
+    def _tensors(self) -> dict[str, torch.Tensor]:
+        network = {f"network.{name}": tensor for name, tensor in self.network.state_dict().items()}
+        best = {f"best.{name}": tensor for name, tensor in self.best.items()}
+        return network | best | {f"optimiser.{name}": tensor for name, tensor in self.optimiser.state().items()}

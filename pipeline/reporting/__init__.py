@@ -1,0 +1,1 @@
+"""From arrays of log-probabilities to tables and figures."""

@@ -1,0 +1,106 @@
+"""A comparison table: our perplexities, from arrays of log-probabilities, beside the paper's."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from pipeline import store
+from pipeline.core.evaluation import perplexity
+
+ARCHITECTURE = ["row", "model", "n", "c", "h", "m", "direct", "mix"]
+FIGURES = ["train", "valid", "test", "valid_sd", "test_sd", "valid_raw", "test_raw", "valid_seen", "test_seen"]
+PAPER = ["paper_train", "paper_valid", "paper_test"]
+COLUMNS = [*ARCHITECTURE, "seeds", *FIGURES, *PAPER]
+WHOLE = ["n", "c", "h", "m", "seeds", *PAPER]
+
+
+@dataclass
+class Row:
+    """One row of the paper's table: its label and architecture, our model's name, the paper's figures."""
+
+    row: str
+    name: str  # folder below predictions
+    model: str  # network or ngram
+    n: int
+    c: int | None = None  # classes
+    h: int | None = None
+    m: int | None = None
+    direct: bool | None = None
+    mix: bool | None = None
+    paper: dict[str, float] = field(default_factory=dict)
+
+
+def seeds_of(folder: Path) -> list[Path]:
+    """The folders of a model's seeds, in their order."""
+    return sorted((path for path in folder.glob("*") if path.name.isdigit()), key=lambda path: int(path.name))
+
+
+def build(rows: list[Row], predictions: Path, corpus: store.Corpus) -> pd.DataFrame:
+    """One line for each row whose arrays are there, indexed by our model's name.
+
+    Means over seeds, and standard deviations where there are several.
+
+    valid, test: with the share for unseen words; *_raw: before it; *_seen: over tokens whose word training shows;
+    train: raw, seed 0.
+    """
+    folders = {row.name: seeds_of(predictions / row.name) for row in rows}
+    there = [row for row in rows if folders[row.name]]
+    lines = [_line(row, folders[row.name], corpus) for row in there]
+    table = pd.DataFrame(lines, columns=COLUMNS, index=[row.name for row in there])
+    return table.astype(dict.fromkeys(WHOLE, "Int64"))
+
+
+def _line(row: Row, folders: list[Path], corpus: store.Corpus) -> dict:
+    line = {key: getattr(row, key) for key in ARCHITECTURE}
+    line |= {f"paper_{split}": row.paper.get(split) for split in store.SPLITS} | {"seeds": len(folders)}
+    if (folders[0] / "raw" / "train.npy").is_file():
+        line["train"] = perplexity(store.read_predictions(folders[0], "raw/train"))
+    for split in ("valid", "test"):
+        seen = ~corpus.unseen[corpus.ids(split)]
+        treated = [store.read_predictions(folder, split) for folder in folders]
+        values = [perplexity(array) for array in treated]
+        line[split] = np.mean(values)
+        line[f"{split}_seen"] = np.mean([perplexity(array[seen]) for array in treated])
+        if len(values) > 1:
+            line[f"{split}_sd"] = np.std(values, ddof=1)
+        if (folders[0] / "raw").is_dir():
+            line[f"{split}_raw"] = np.mean([perplexity(store.read_predictions(f, f"raw/{split}")) for f in folders])
+    return line
+
+
+def for_reading(table: pd.DataFrame) -> pd.DataFrame:
+    """The table as text: one decimal, yes and no, blanks; ours beside the paper's, and how far below it we are."""
+    yes_no = {True: "yes", False: "no"}
+    read = pd.DataFrame({"row": table["row"]})
+    for column in ["n", "c", "h", "m"]:
+        read[column] = [_text(value, "{:d}") for value in table[column]]
+    for column in ("direct", "mix"):
+        read[column] = [yes_no.get(value, "") for value in table[column]]
+    for split in store.SPLITS:
+        spread = table.get(f"{split}_sd", pd.Series(index=table.index, dtype=float))
+        read[split] = [
+            _text(value, "{:.1f}") + _text(sd, " ± {:.1f}") for value, sd in zip(table[split], spread, strict=True)
+        ]
+        read[f"{split}, paper"] = [_text(value, "{:d}") for value in table[f"paper_{split}"]]
+    difference = table["test"] / table["paper_test"].astype(float) - 1
+    read["test against paper"] = [_text(value, "{:+.1%}") for value in difference]
+    return read
+
+
+def _text(value: object, form: str) -> str:
+    return "" if pd.isna(value) else form.format(value)
+
+
+def markdown(table: pd.DataFrame) -> str:
+    """A Markdown table."""
+    read = for_reading(table)
+    align = ["left"] + ["right"] * (len(read.columns) - 1)
+    return read.to_markdown(index=False, disable_numparse=True, colalign=align) + "\n"
+
+
+def latex(table: pd.DataFrame) -> str:
+    """A LaTeX tabular for booktabs."""
+    read = for_reading(table).replace({" ± ": r" $\\pm$ ", "%": r"\\%"}, regex=True)
+    return read.to_latex(index=False, column_format="l" + "r" * (len(read.columns) - 1))

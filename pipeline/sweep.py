@@ -1,0 +1,61 @@
+"""What a multirun adds to its jobs: one parent run in MLflow, and a table of the grid at the end."""
+
+import logging
+import sys
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from hydra.experimental.callback import Callback
+from omegaconf import DictConfig, OmegaConf
+
+from pipeline.app import FAILURE
+from pipeline.store import read_json
+
+log = logging.getLogger(__name__)
+
+FIGURES = ("valid", "test", "valid_seen", "test_seen")
+
+
+class Grid(Callback):
+    """Hydra's callback of conf/train.yaml. A single run passes it by."""
+
+    def on_multirun_start(self, config: DictConfig, **kwargs: Any) -> None:
+        """Opens the parent run; the jobs, in this process or others, find it in their environment."""
+        from pipeline import tracking  # MLflow takes seconds to import, and a job's process needs no second time
+
+        folder = Path(config.hydra.sweep.dir)
+        self.parent = tracking.open_sweep(f"{config.hydra.job.name} {folder.parent.name} {folder.name}")
+        self.parent.parameters({"overrides": " ".join(config.hydra.overrides.task)})
+
+    def on_multirun_end(self, config: DictConfig, **kwargs: Any) -> None:
+        """Writes grid.csv into the multirun's folder and prints it; exit code 1 where a job failed."""
+        table = collect(Path(config.hydra.sweep.dir))
+        path = Path(config.hydra.sweep.dir, "grid.csv")
+        table.to_csv(path, index=False)
+        print(f"\n{table.to_string(index=False, float_format='%.2f', na_rep='')}\n\n{path}")
+        failed = int((table["failure"] != "").sum())
+        self.parent.metrics({"jobs": len(table), "failed": failed, "best_valid_perplexity": table["valid"].min()})
+        self.parent.end("FAILED" if failed else "FINISHED")
+        if failed:
+            sys.exit(f"error: {failed} of {len(table)} jobs failed; {path} says why")
+
+
+def collect(folder: Path) -> pd.DataFrame:
+    """One row for each job of a multirun: its overrides, its perplexities, and why it failed ('' if it did not)."""
+    rows = []
+    for job in sorted((path.parent.parent for path in folder.glob("*/.hydra/overrides.yaml")), key=_number):
+        overrides = OmegaConf.to_container(OmegaConf.load(job / ".hydra" / "overrides.yaml"))
+        row = {"job": job.name} | dict(override.split("=", 1) for override in overrides)
+        metrics = read_json(job / "metrics.json") if (job / "metrics.json").is_file() else {}
+        row |= {key: metrics.get(key, float("nan")) for key in FIGURES}
+        failure = job / FAILURE
+        row["failure"] = failure.read_text(encoding="utf-8").strip().split("\n")[-1] if failure.is_file() else ""
+        if not metrics and not row["failure"]:
+            row["failure"] = "stopped before its end"
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def _number(job: Path) -> tuple[int, str]:
+    return (int(job.name), "") if job.name.isdigit() else (sys.maxsize, job.name)

@@ -1,0 +1,188 @@
+"""MLflow as a view of the runs: the only file that imports it. No stage fails because tracking does.
+
+Each model is a run; the runs of one state of the code and data stand under one parent run. The default store is
+mlflow.db at the repository's root; MLFLOW_TRACKING_URI points elsewhere.
+"""
+
+import logging
+import os
+import subprocess
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
+os.environ.setdefault("DO_NOT_TRACK", "true")
+# A server that doesn't answer is found out in seconds; its default is minutes of silence.
+os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "1")
+os.environ.setdefault("MLFLOW_HTTP_REQUEST_TIMEOUT", "10")
+
+from filelock import FileLock
+from hydra.core.hydra_config import HydraConfig
+from mlflow import MlflowClient
+from mlflow.entities import Metric, Param, RunTag
+from mlflow.exceptions import MlflowException
+from mlflow.utils.time import get_current_time_millis
+from sqlalchemy.exc import SQLAlchemyError
+
+from pipeline.app import ROOT
+
+EXPERIMENT = "nplm"
+GROUP = "nplm.group"
+PARENT = "mlflow.parentRunId"
+SWEEP = "NPLM_PARENT_RUN"  # set by a multirun, whose jobs then stand under its run
+CODE = ("pipeline", "conf", "dvc.yaml", "requirements.txt")  # what makes a commit dirty; reports and lock don't
+UNREACHABLE = (MlflowException, SQLAlchemyError, OSError)
+
+log = logging.getLogger(__name__)
+logging.getLogger("mlflow").setLevel(logging.WARNING)  # it tells of every table of a new database
+logging.getLogger("alembic").setLevel(logging.WARNING)
+
+
+class Run:
+    """One MLflow run. Where tracking fails it says so once, and every later call does nothing."""
+
+    def __init__(self, client: MlflowClient | None, run_id: str):
+        self.client, self.run_id = client, run_id
+
+    def metrics(self, values: Mapping[str, float], step: int = 0) -> None:
+        """Logs a batch of metrics at a step."""
+        now = get_current_time_millis()
+        self._log(metrics=[Metric(key, float(value), now, step) for key, value in values.items()])
+
+    def parameters(self, values: Mapping[str, object]) -> None:
+        """Logs parameters; nested mappings get dotted names."""
+        self._log(params=[Param(key, str(value)) for key, value in _flat(values)])
+
+    def tags(self, values: Mapping[str, object]) -> None:
+        """Sets tags."""
+        self._log(tags=[RunTag(key, str(value)) for key, value in values.items()])
+
+    def end(self, status: str) -> None:
+        """FINISHED, FAILED or KILLED."""
+        self._tolerate(lambda client: client.set_terminated(self.run_id, status))
+
+    def _log(self, **batch) -> None:
+        self._tolerate(lambda client: client.log_batch(self.run_id, **batch))
+
+    def _tolerate(self, call) -> None:
+        if self.client is None:
+            return
+        try:
+            call(self.client)
+        except UNREACHABLE as error:
+            _warn(error)
+            self.client = None
+
+
+@contextmanager
+def run(stage: str, name: str, seed: int, parameters: Mapping[str, object], data: str) -> Iterator[Run]:
+    """A run for one model, under the parent of this code and data, or of the multirun under way.
+
+    data: digest of the corpus. The run's status follows how the block ends.
+    """
+    code = _code()
+    tags = {"stage": stage, "model": name, "seed": seed, "data": data} | code
+    found = None
+    try:
+        client = _client()
+        parent = os.environ.get(SWEEP) or _group(client, code, data)
+        found = client.create_run(
+            _experiment(client), run_name=_name(name, seed), tags=_strings(tags | {PARENT: parent})
+        ).info.run_id
+        current = Run(client, found)
+    except UNREACHABLE as error:
+        _warn(error)
+        current = Run(None, "")
+    current.parameters({"stage": stage, "seed": seed} | dict(parameters))
+    try:
+        yield current
+    except KeyboardInterrupt:
+        current.end("KILLED")
+        raise
+    except BaseException:
+        current.end("FAILED")
+        raise
+    current.end("FINISHED")
+
+
+def _name(model: str, seed: int) -> str:
+    """mlp5-0; in a multirun what the job overrides, which tells it from the others."""
+    return HydraConfig.get().job.override_dirname if SWEEP in os.environ else f"{model}-{seed}"
+
+
+def open_sweep(name: str) -> Run:
+    """The parent run of a multirun; the jobs find it through the environment, in other processes too."""
+    try:
+        client = _client()
+        parent = client.create_run(_experiment(client), run_name=name, tags=_strings({"stage": "sweep"} | _code()))
+    except UNREACHABLE as error:
+        _warn(error)
+        return Run(None, "")
+    os.environ[SWEEP] = parent.info.run_id
+    return Run(client, parent.info.run_id)
+
+
+def _client() -> MlflowClient:
+    """A client of a store that exists: two processes that create one SQLite file at the same time break it."""
+    uri = os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{ROOT / 'mlflow.db'}"
+    with _lock():
+        client = MlflowClient(uri)
+        _experiment(client)
+    return client
+
+
+def _lock() -> FileLock:
+    return FileLock(ROOT / ".mlflow.lock", timeout=60)
+
+
+def _experiment(client: MlflowClient) -> str:
+    found = client.get_experiment_by_name(EXPERIMENT)
+    if found:
+        return found.experiment_id
+    local = "MLFLOW_TRACKING_URI" not in os.environ
+    return client.create_experiment(EXPERIMENT, artifact_location=(ROOT / "mlartifacts").as_uri() if local else None)
+
+
+def _group(client: MlflowClient, code: Mapping[str, str], data: str) -> str:
+    """The parent run of this state of the code and data: found, or opened by the first that needs it."""
+    key = f"{code['commit']}{'+' if code['dirty'] == 'true' else ''} {data[:12]}"
+    experiment = _experiment(client)
+    with _lock():
+        runs = client.search_runs([experiment], f"tags.`{GROUP}` = '{key}'", max_results=1)
+        if runs:
+            return runs[0].info.run_id
+        tags = {GROUP: key, "stage": "pipeline", "data": data} | code
+        parent = client.create_run(experiment, run_name=f"pipeline {key}", tags=_strings(tags))
+        client.set_terminated(parent.info.run_id)
+        return parent.info.run_id
+
+
+def _code() -> dict[str, str]:
+    """Commit of the checkout, and whether code or configuration differ from it."""
+    commit = _git("rev-parse", "--short=10", "HEAD") or "no-commit"
+    return {"commit": commit, "dirty": str(bool(_git("status", "--porcelain", "--", *CODE))).lower()}
+
+
+def _git(*arguments: str) -> str:
+    try:
+        return subprocess.run(
+            ["git", "-C", str(ROOT), *arguments], capture_output=True, text=True, check=True
+        ).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+
+
+def _flat(values: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, object]]:
+    for key, value in values.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value
+
+
+def _strings(tags: Mapping[str, object]) -> dict[str, str]:
+    return {key: str(value) for key, value in tags.items()}
+
+
+def _warn(error: Exception) -> None:
+    log.warning("MLflow can't be reached, so this run is not tracked; its results are safe. %s", str(error)[:300])

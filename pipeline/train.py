@@ -1,0 +1,126 @@
+"""Stage train: one network with one seed, from ids to weights, learning curve and log-probabilities."""
+
+import json
+import logging
+import resource
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import pandas as pd
+import torch
+from safetensors.torch import save_file
+from tqdm import tqdm
+
+from pipeline import app, checkpoints, store, tracking
+from pipeline.core import training
+from pipeline.core.errors import InputError
+from pipeline.core.network import Architecture, Network
+from pipeline.core.scoring import log_probabilities
+from pipeline.core.training import Epoch, Recipe, Trainer
+from pipeline.core.vocabulary import contexts
+
+log = logging.getLogger(__name__)
+
+
+@dataclass
+class Config:
+    """conf/train.yaml."""
+
+    name: str
+    model: Architecture
+    recipe: Recipe
+    data: str
+    seed: int
+    device: str
+    score_train: bool
+    checkpoints: str
+    checkpoint_seconds: float
+    out: str
+    timing: str
+
+    def __post_init__(self):
+        if self.seed < 0:
+            raise InputError(f"seed={self.seed}: can't be negative")
+        if self.device.startswith("cuda") and not torch.cuda.is_available():
+            raise InputError(f"device={self.device}: this machine or this build of torch has no CUDA; use device=cpu")
+
+
+def main(config: Config) -> None:
+    """Writes weights.safetensors, curve.csv, the arrays and metrics.json into config.out."""
+    # One thread, so that trainings side by side and one after the other give the same bits.
+    torch.set_num_threads(1)
+    corpus, out = store.read_corpus(config.data), Path(config.out)
+    parameters = {"model": asdict(config.model), "recipe": asdict(config.recipe), "device": config.device}
+    what = parameters | {"seed": config.seed, "data": corpus.counts["digest"]}
+    free = config.model.parameters(len(corpus.vocabulary))
+    with (
+        tracking.run("train", config.name, config.seed, parameters, corpus.counts["digest"]) as run,
+        checkpoints.claim(Path(config.checkpoints), what, config.checkpoint_seconds) as checkpoint,
+    ):
+        start = time.perf_counter()
+        log.info("%s, seed %d: %s free parameters", config.name, config.seed, f"{free:,}")
+        trainer = Trainer(
+            config.model,
+            config.recipe,
+            training.Corpus(corpus.train, corpus.valid, len(corpus.vocabulary), corpus.mark),
+            config.seed,
+            config.device,
+            checkpoint,
+        )
+        network = _train(trainer, config, run)
+        trained = time.perf_counter()
+        splits = ["valid", "test"] + (["train"] if config.score_train and config.seed == 0 else [])
+        metrics = store.write_base_predictions(out, corpus, _score(network, corpus, splits))
+        save_file(network.state_dict(), out / "weights.safetensors", {"architecture": json.dumps(asdict(config.model))})
+        pd.DataFrame(trainer.progress.curve).to_csv(out / "curve.csv", index=False)
+
+        words = trainer.progress.epoch * len(corpus.train)
+        timing = {
+            "seconds": time.perf_counter() - start,
+            "training_seconds": trained - start,
+            "words_per_second": words / (trained - start),
+            "peak_memory_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        }
+        store.write_timing(Path(config.timing), timing)
+        best = trainer.progress.curve[trainer.progress.best - 1]["valid_perplexity"]
+        run.metrics(metrics | timing | {"best_valid_perplexity": best, "parameters": free})
+        log.info("%s: validation %.2f, test %.2f", config.name, metrics["valid"], metrics["test"])
+
+
+def _train(trainer: Trainer, config: Config, run: tracking.Run) -> Network:
+    """Trains with a progress bar, silent where the output is no terminal, and a batch of metrics an epoch."""
+    tokens, batch = len(trainer.corpus.train), config.recipe.batch
+    with tqdm(total=tokens * config.recipe.epochs, unit="w", unit_scale=True, desc=config.name, disable=None) as bar:
+
+        def on_step(progress: training.Progress, words: int) -> None:
+            if bar.n == 0:  # a resumed training does not begin at nothing
+                bar.initial = bar.n = progress.epoch * tokens + (progress.step - 1) * batch
+            bar.update(words)
+            if progress.perplexity:
+                bar.set_postfix(epoch=progress.epoch + 1, perplexity=f"{progress.perplexity:.1f}", refresh=False)
+
+        def on_epoch(epoch: Epoch) -> None:
+            values = asdict(epoch)
+            log.info(
+                "epoch %(epoch)d: training %(train_perplexity).1f (running), validation %(valid_perplexity).1f", values
+            )
+            run.metrics({key: value for key, value in values.items() if key != "epoch"}, step=epoch.epoch)
+
+        return trainer.run(on_step, on_epoch)
+
+
+def _score(network: Network, corpus: store.Corpus, splits: list[str]) -> dict:
+    """Natural-log probability of every token of the splits, exact."""
+    scored = {}
+    with tqdm(total=sum(len(corpus.ids(split)) for split in splits), unit="w", unit_scale=True, disable=None) as bar:
+        for split in splits:
+            bar.set_description(f"scoring {split}")
+            ids = corpus.ids(split)
+            context = contexts(ids, corpus.before(split), network.architecture.n, corpus.mark)
+            scored[split] = log_probabilities(network, context, ids, progress=bar.update)
+    return scored
+
+
+if __name__ == "__main__":
+    app.run("train", Config, main)

@@ -1,0 +1,62 @@
+"""dvc.yaml says of each stage just the code that it runs, so that one edit reruns what it must and no more."""
+
+import ast
+from pathlib import Path
+
+import pytest
+import yaml
+
+from pipeline.app import ROOT
+
+STAGES = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]
+# Wiring: it decides where results go and how a run is shown, never a number in an array.
+WIRING = {"pipeline/app.py", "pipeline/tracking.py", "pipeline/sweep.py", "pipeline/checkpoints.py"}
+
+
+def imports(file: Path) -> set[Path]:
+    """The project's files that a file imports."""
+    found = set()
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+        else:
+            continue
+        found |= {ROOT / (name.replace(".", "/") + ".py") for name in names if name.startswith("pipeline")}
+    return {path for path in found if path.is_file()}
+
+
+def closure(file: Path) -> set[str]:
+    """A stage's file and all that it imports, wiring left out and not followed."""
+    seen, ahead = set(), [file]
+    while ahead:
+        path = ahead.pop()
+        name = path.relative_to(ROOT).as_posix()
+        if name not in seen and name not in WIRING:
+            seen.add(name)
+            ahead += imports(path)
+    return seen
+
+
+@pytest.mark.parametrize("name", STAGES)
+def test_code_dependencies_are_the_real_imports(name):
+    stage = STAGES[name].get("do", STAGES[name])
+    declared = {dependency for dependency in stage["deps"] if dependency.endswith(".py")}
+    assert declared == closure(ROOT / "pipeline" / f"{name}.py")
+
+
+def test_core_knows_no_tool_and_no_path():
+    """The core takes arrays and gives arrays: no Hydra, DVC, MLflow or file in it."""
+    for file in (ROOT / "pipeline" / "core").rglob("*.py"):
+        words = file.read_text(encoding="utf-8")
+        for tool in ("import hydra", "from hydra", "omegaconf", "mlflow", "import dvc", "pathlib", "open("):
+            assert tool not in words, f"{file} speaks of {tool}"
+        for imported in imports(file):
+            assert "core" in imported.parts, f"{file} imports {imported}"
+
+
+def test_only_tracking_imports_mlflow():
+    for file in (ROOT / "pipeline").rglob("*.py"):
+        if file.name != "tracking.py":
+            assert not any(line.strip().startswith(("import mlflow", "from mlflow")) for line in file.open())
