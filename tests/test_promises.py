@@ -1,0 +1,86 @@
+"""What README, reports and lock promise is so."""
+
+import re
+import subprocess
+import sys
+
+import pandas as pd
+import pytest
+import yaml
+
+from pipeline import verify
+from pipeline.app import ROOT
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
+
+
+def test_every_make_target_of_the_readme_exists():
+    named = set(re.findall(r"^make (\w+)|`make (\w+)`", README, re.MULTILINE))
+    targets = set(re.findall(r"^(\w+):", MAKEFILE, re.MULTILINE))
+    assert {a or b for a, b in named} <= targets
+
+
+def test_make_help_lists_every_target_that_a_user_calls():
+    shown = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    for target in re.search(r"^\.PHONY: (.*)$", MAKEFILE, re.MULTILINE).group(1).split():
+        assert f"make {target}" in shown
+
+
+@pytest.mark.parametrize("command", re.findall(r"python -m (pipeline\.\w+[^`#\n]*)", README))
+def test_every_python_command_of_the_readme_composes(command):
+    """Hydra resolves it without running it."""
+    words = command.split()
+    called = [sys.executable, "-m", words[0], *(word for word in words[1:] if word != "-m")]
+    if "," in command:  # a grid: its first job
+        called = [re.sub(r"=([^,]+),.*", r"=\1", word) for word in called]
+    ended = subprocess.run([*called, "--cfg", "job"], cwd=ROOT, capture_output=True, text=True)
+    assert ended.returncode == 0, ended.stderr
+
+
+def test_every_stage_of_the_readme_is_in_the_pipeline():
+    stages = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]
+    for name in re.findall(r"dvc repro (\w+)", README):
+        assert name in stages
+
+
+def test_the_table_of_the_readme_is_the_reports():
+    assert (ROOT / "reports" / "table1.md").read_text(encoding="utf-8") in README
+
+
+def test_the_lock_is_current():
+    """A clone without data has nothing to do: the committed results are those of the committed code."""
+    ended = subprocess.run(
+        [sys.executable, "-m", "dvc", "repro", "--allow-missing", "--dry"], cwd=ROOT, capture_output=True, text=True
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert "Running stage" not in ended.stdout, ended.stdout
+
+
+def test_every_row_is_at_or_below_the_papers_test_perplexity():
+    table = pd.read_csv(ROOT / "reports" / "table1.csv")
+    networks = table[table["model"] == "network"]
+    assert len(networks) == 10
+    assert (networks["test"] <= networks["paper_test"]).all()
+
+
+def test_the_requirements_are_all_pinned_and_name_no_address():
+    lines = [line for line in (ROOT / "requirements.txt").read_text().splitlines() if not line.startswith("#")]
+    assert all(re.fullmatch(r"[\w.\-]+==[\w.]+", line) for line in lines)
+    assert "torch==2.13.0" in lines
+
+
+def table(**changes):
+    rows = {"row": ["MLP1", "MLP3"], "n": [5, 5], "c": [None, None], "valid_sd": [None, 4.0], "test_sd": [None, 4.0]}
+    return pd.DataFrame(rows | {"valid": [250.0, 280.0], "test": [230.0, 260.0]} | changes)
+
+
+def test_verify_allows_half_a_percent_or_the_seeds_spread():
+    assert verify.compare(table(), table())["holds"].all()
+    assert verify.compare(table(valid=[251.0, 287.0]), table())["holds"].all()
+    off = verify.compare(table(valid=[252.0, 289.0]), table())
+    assert off.loc[~off["holds"], ["row", "split"]].to_numpy().tolist() == [["MLP1", "valid"], ["MLP3", "valid"]]
+
+
+def test_verify_misses_no_row():
+    assert not verify.compare(table().iloc[:1], table())["holds"].all()

@@ -1,0 +1,176 @@
+"""Stages as a user runs them by hand: errors of one line, a kill in the middle, grids, tracking out of reach."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from conftest import composed
+from mlflow import MlflowClient
+
+from pipeline import checkpoints, download, mix, ngram, preprocess, report, store, train
+from pipeline.app import ROOT
+from pipeline.core.errors import InputError
+
+TINY = ["model.h=4", "model.m=3", "recipe.epochs=3", "recipe.batch=64", "recipe.samples=100"]
+STAGES = {
+    "download": download,
+    "preprocess": preprocess,
+    "ngram": ngram,
+    "train": train,
+    "mix": mix,
+    "report": report,
+}
+
+
+@pytest.mark.parametrize("stage_name", STAGES)
+def test_every_shipped_config_composes(stage_name):
+    """Each stage as it stands, and with each file of each of its groups."""
+    schema = STAGES[stage_name].Config
+    composed(stage_name, schema)
+    defaults = yaml.safe_load((ROOT / "conf" / f"{stage_name}.yaml").read_text())["defaults"]
+    for group in [next(iter(entry)) for entry in defaults if isinstance(entry, dict)]:
+        for file in (ROOT / "conf" / group).glob("*.yaml"):
+            more = ["corpus.raw=x"] if file.stem == "text" else []
+            composed(stage_name, schema, f"{group}={file.stem}", *more)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["model.hidden=3"], "Key 'hidden' not in 'Architecture'"),
+        (["model=mlp4"], "Could not find 'model/mlp4' Available options in 'model': mlp1 mlp3 mlp5 mlp7 mlp9"),
+        (["model.n=1"], "model.n=1: the network needs at least one word of context"),
+        (["model.h=-1"], "model.h=-1: hidden units can't be negative"),
+        (["recipe.rate=fast"], "could not be converted to Float"),
+        (["data=nowhere"], "no preprocessed corpus in nowhere"),
+    ],
+)
+def test_wrong_configuration_ends_in_one_clear_line(stage, arguments, says):
+    ended = stage("train", *arguments)
+    assert ended.returncode == 2
+    assert ended.stdout == ""
+    assert ended.stderr.count("\n") == 1 and ended.stderr.startswith("error: ")
+    assert says in ended.stderr
+
+
+def test_killed_and_repeated_gives_the_arrays_of_an_uninterrupted_run(stage, few, tmp_path):
+    arguments = [*TINY, f"data={few}", f"checkpoints={tmp_path}/checkpoints", "checkpoint_seconds=0"]
+    whole = stage("train", *arguments, f"out={tmp_path}/whole")
+    assert whole.returncode == 0, whole.stderr
+
+    command = [sys.executable, "-m", "pipeline.train", *arguments, f"out={tmp_path}/killed", "hydra.run.dir=."]
+    quiet = ["hydra.output_subdir=null", "hydra/job_logging=stdout"]
+    process = subprocess.Popen(
+        [*command, *quiet],
+        cwd=ROOT,
+        env=stage.environment | {"PYTHONUNBUFFERED": "1"},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    for line in process.stdout:
+        if "epoch 1:" in line:
+            break
+    time.sleep(0.05)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    process.stdout.close()
+    assert not (tmp_path / "killed" / "valid.npy").exists()
+    assert list((tmp_path / "checkpoints").glob("*.safetensors"))
+
+    resumed = stage("train", *arguments, f"out={tmp_path}/killed")
+    assert resumed.returncode == 0, resumed.stderr
+    for file in ("valid.npy", "test.npy", "raw/train.npy", "weights.safetensors", "curve.csv", "metrics.json"):
+        assert (tmp_path / "killed" / file).read_bytes() == (tmp_path / "whole" / file).read_bytes(), file
+    assert not list((tmp_path / "checkpoints").iterdir())  # nothing is left of what is done
+
+
+def test_a_training_under_way_keeps_a_second_one_out(tmp_path):
+    claim = f"c.claim(Path({str(tmp_path)!r}), {{'model': 'x'}}, 0)"
+    code = f"from pathlib import Path; from pipeline import checkpoints as c\nwith {claim}: pass"
+    with checkpoints.claim(tmp_path, {"model": "x"}, 0):
+        second = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert "another process is at this very training" in second.stderr
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT).returncode == 0
+
+
+def test_a_grid_shows_every_job_and_survives_a_failed_one(stage, few, tmp_path):
+    grid = ["-m", "model=mlp5", "model.n=2,3", "model.h=0,-3", "model.m=3", "recipe.epochs=1", f"data={few}"]
+    ended = stage("train", *grid)
+    assert ended.returncode == 1
+    assert "error: 2 of 4 jobs failed" in ended.stderr
+    table = pd.read_csv(tmp_path / "sweep" / "grid.csv")
+    assert table["model.h"].tolist() == [0, -3, 0, -3]
+    assert table["valid"].notna().tolist() == [True, False, True, False]
+    assert table["failure"][1] == "model.h=-3: hidden units can't be negative; h=0 leaves the linear part alone"
+    assert all(f"{value:.2f}" in ended.stdout for value in table["valid"].dropna())
+
+    client = MlflowClient(stage.environment["MLFLOW_TRACKING_URI"])
+    runs = client.search_runs([client.get_experiment_by_name("nplm").experiment_id])
+    parent = next(run for run in runs if run.data.tags["stage"] == "sweep")
+    children = [run for run in runs if run.data.tags.get("mlflow.parentRunId") == parent.info.run_id]
+    assert len(children) == 2 and len(runs) == 3
+    assert {child.data.params["model.n"] for child in children} == {"2", "3"}
+    assert sorted(child.data.metrics["valid"] for child in children) == pytest.approx(sorted(table["valid"].dropna()))
+
+
+def test_a_grid_in_parallel_gives_the_same_numbers(stage, few, tmp_path):
+    grid = ["-m", "model.n=2,3", "model.h=3", "model.m=3", "recipe.epochs=1", f"data={few}"]
+    parallel = stage("train", *grid, "hydra/launcher=joblib", "hydra.launcher.n_jobs=2")
+    assert parallel.returncode == 0, parallel.stderr
+    table = pd.read_csv(tmp_path / "sweep" / "grid.csv")
+    alone = stage(
+        "train", "model.n=3", "model.h=3", "model.m=3", "recipe.epochs=1", f"data={few}", f"out={tmp_path}/alone"
+    )
+    assert alone.returncode == 0, alone.stderr
+    assert table["valid"][1] == pytest.approx(store.read_json(tmp_path / "alone" / "metrics.json")["valid"], rel=1e-12)
+
+
+def test_a_stage_goes_on_where_tracking_is_out_of_reach(stage, few, tmp_path):
+    nobody = stage.environment | {"MLFLOW_TRACKING_URI": "http://127.0.0.1:9"}
+    ended = stage("ngram", f"data={few}", f"out={tmp_path}/out", env=nobody)
+    assert ended.returncode == 0, ended.stderr
+    assert "MLflow can't be reached" in ended.stdout + ended.stderr
+    assert (tmp_path / "out" / "test.npy").is_file()
+
+
+def test_writers_that_begin_at_the_same_moment_share_one_group(stage, few, tmp_path):
+    """Four processes meet a database that does not exist yet."""
+    command = [sys.executable, "-m", "pipeline.ngram", f"data={few}", "hydra.output_subdir=null"]
+    started = [
+        subprocess.Popen(
+            [*command, f"out={tmp_path}/{k}", f"hydra.run.dir={tmp_path}/{k}"],
+            cwd=ROOT, env=stage.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        )
+        for k in range(4)
+    ]  # fmt: skip
+    output = "".join(process.communicate()[0] for process in started)
+    assert "can't be reached" not in output
+    client = MlflowClient(stage.environment["MLFLOW_TRACKING_URI"])
+    runs = client.search_runs([client.get_experiment_by_name("nplm").experiment_id])
+    parents = [run for run in runs if run.data.tags["stage"] == "pipeline"]
+    children = [run for run in runs if run.data.tags["stage"] == "ngram"]
+    assert (len(parents), len(children)) == (1, 4)
+    assert {child.data.tags["mlflow.parentRunId"] for child in children} == {parents[0].info.run_id}
+    assert all(child.info.status == "FINISHED" and child.data.metrics["seconds"] > 0 for child in children)
+    assert all({"commit", "dirty", "data"} <= set(child.data.tags) for child in children)
+
+
+def test_a_mixture_refuses_arrays_of_another_corpus(few, tmp_path):
+    for name in ("mlp9", "interpolated3"):
+        (tmp_path / name / "0").mkdir(parents=True)
+        for split in ("valid", "test"):
+            np.save(tmp_path / name / "0" / f"{split}.npy", np.full(5, -1.0, dtype=np.float32))
+    with pytest.raises(InputError, match=r"mlp9/0/valid\.npy: 5 tokens where the corpus"):
+        mix.main(composed("mix", mix.Config, f"data={few}", f"predictions={tmp_path}", f"out={tmp_path}/out"))
+
+
+@pytest.mark.parametrize("weights", ["[0.5]", "[0.6,0.6]", "[-0.5,1.5]"])
+def test_impossible_mixture_weights_are_named(weights):
+    with pytest.raises(InputError, match="mix"):
+        composed("mix", mix.Config, f"mix.weights={weights}")

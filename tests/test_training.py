@@ -1,0 +1,185 @@
+"""Training: equal seeds give equal bits, a killed run ends as an uninterrupted one, and the paper's updates."""
+
+import copy
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from conftest import composed
+
+from pipeline import train
+from pipeline.core import evaluation, training
+from pipeline.core.checkpoint import Forgetful
+from pipeline.core.errors import InputError
+from pipeline.core.network import Architecture
+from pipeline.core.scoring import log_probabilities
+from pipeline.core.training import DivergenceError, Trainer, rate_at, stopping_tokens
+from pipeline.core.vocabulary import contexts
+
+SMALL = Architecture(3, 4, 3, True)
+
+
+@pytest.fixture(scope="module")
+def recipe():
+    return replace(composed("train", train.Config).recipe, batch=16, samples=20, epochs=3)
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    random = np.random.default_rng(0)
+    return training.Corpus(random.zipf(1.5, 2000).clip(max=49), random.zipf(1.5, 900).clip(max=49), 50, 1)
+
+
+def trained(recipe, corpus, seed=0, checkpoint=None, **options):
+    trainer = Trainer(SMALL, recipe, corpus, seed, "cpu", checkpoint or Forgetful())
+    network = trainer.run(**options)
+    return network, trainer.progress.curve
+
+
+class Kill(Exception):
+    """Stands for the end of the process."""
+
+
+class Memory:
+    """A checkpoint that saves at every tick."""
+
+    state = None
+
+    def tick(self, save):
+        save()
+
+    def write(self, tensors, progress):
+        self.state = copy.deepcopy((tensors, progress))
+
+    def read(self):
+        return copy.deepcopy(self.state)
+
+
+def same(one, other):
+    return all(torch.equal(a, b) for a, b in zip(one.parameters(), other.parameters(), strict=True))
+
+
+def test_same_seed_same_bits_and_another_seed_others(recipe, corpus):
+    first, curve = trained(recipe, corpus)
+    again, curve_again = trained(recipe, corpus)
+    other, _ = trained(recipe, corpus, seed=1)
+    assert same(first, again) and curve == curve_again
+    assert not same(first, other)
+
+
+@pytest.mark.parametrize("optimiser", ["adam", "ascent"])
+@pytest.mark.parametrize("kill_at", [1, 64, 65, 125, 200, 374])
+def test_a_killed_training_ends_with_the_numbers_of_an_uninterrupted_one(recipe, corpus, optimiser, kill_at):
+    recipe = replace(recipe, optimiser=optimiser)
+    whole, curve = trained(recipe, corpus)
+    checkpoint, steps = Memory(), iter(range(1, 10_000))
+
+    def on_step(progress, words):
+        if next(steps) == kill_at:
+            raise Kill
+
+    with pytest.raises(Kill):
+        trained(recipe, corpus, checkpoint=checkpoint, on_step=on_step)
+    told = []
+    resumed, curve_resumed = trained(recipe, corpus, checkpoint=checkpoint, on_epoch=told.append)
+    assert same(whole, resumed) and curve == curve_resumed
+    assert [epoch.epoch for epoch in told] == [1, 2, 3]
+
+
+def test_the_best_epochs_weights_are_kept_and_patience_ends_it(recipe, corpus):
+    greedy = replace(recipe, epochs=30, patience=2, rate=0.1, epsilon=1e-8, schedule="inverse", dropout=0.0)
+    trainer = Trainer(SMALL, greedy, corpus, 0, "cpu", Forgetful())
+    kept = {}
+    trainer.run(on_epoch=lambda epoch: kept.update({epoch.epoch: copy.deepcopy(trainer.network.state_dict())}))
+    curve = [epoch["valid_perplexity"] for epoch in trainer.progress.curve]
+    best = int(np.argmin(curve)) + 1
+    assert len(curve) == best + 2 < 30
+    assert all(torch.equal(kept[best][name], tensor) for name, tensor in trainer.network.state_dict().items())
+
+
+def test_an_infinite_loss_stops_and_names_step_and_rate(recipe, corpus):
+    wild = replace(recipe, optimiser="ascent", schedule="inverse", rate=1e30)
+    with pytest.raises(DivergenceError, match=r"loss is (nan|inf) at step \d+ \(epoch 1\) at rate 1e\+30"):
+        trained(wild, corpus)
+
+
+def test_schedules(recipe):
+    inverse = replace(recipe, schedule="inverse", rate=1e-3, decay=1e-8, batch=1)
+    assert rate_at(inverse, 0, 10) == 1e-3
+    assert rate_at(inverse, 10**8, 10) == pytest.approx(0.5e-3)  # e_0 / (1 + r t)
+    cosine = replace(recipe, schedule="cosine", rate=1.0, warmup=0.1)
+    rates = [rate_at(cosine, step, 1000) for step in range(1000)]
+    assert rates[0] < 0.02 and max(rates) == rates[100] == 1.0
+    assert rates[550] == pytest.approx(0.5) and rates[-1] < 1e-4
+
+
+def test_stopping_reads_every_fourth_block():
+    assert stopping_tokens(11, block=2, every=4).tolist() == [0, 1, 8, 9]
+
+
+def test_the_papers_update(recipe, corpus):
+    """theta += e dL/dtheta for each word, less e lambda theta for weights and not for biases."""
+    paper = replace(
+        recipe, optimiser="ascent", schedule="inverse", rate=0.1, decay=0.0, samples=0, dropout=0.0, weight_decay=0.01
+    )
+    paper = replace(paper, batch=1)
+    trainer = Trainer(SMALL, paper, corpus, 0, "cpu", Forgetful())
+    before = copy.deepcopy(trainer.network)
+    trainer._step(np.array([7]))
+    with torch.no_grad():
+        for name in ("C", "H", "WU"):
+            getattr(before, name).mul_(1 - 0.1 * 0.01)
+    context = torch.tensor(trainer.context[[7]]).long()
+    plain = torch.nn.functional.nll_loss  # at the parameters before decay, as the update reads them
+    start = Trainer(SMALL, paper, corpus, 0, "cpu", Forgetful()).network
+    plain(start(context), torch.tensor(corpus.train[[7]]).long()).backward()
+    for name, parameter in trainer.network.named_parameters():
+        expected = getattr(before, name) - 0.1 * getattr(start, name).grad
+        assert torch.allclose(parameter, expected, atol=1e-6), name
+
+
+def test_adam_is_torchs_where_every_row_is_touched(recipe, corpus):
+    full = replace(recipe, samples=0, dropout=0.0, schedule="inverse", decay=0.0, rate=0.01)
+    trainer = Trainer(Architecture(2, 4, 3, True), full, corpus, 0, "cpu", Forgetful())
+    theirs = copy.deepcopy(trainer.network)
+    adam = torch.optim.Adam(theirs.parameters(), 0.01, (full.beta1, full.beta2), full.epsilon)
+    # Every word of the vocabulary stands in each batch's contexts, so that no row of C rests either.
+    trainer.context = np.arange(2000)[:, None] % 50
+    for _ in range(3):
+        places = np.arange(100)
+        trainer._step(places)
+        adam.zero_grad()
+        loss = torch.nn.functional.nll_loss(
+            theirs(torch.tensor(trainer.context[places])), torch.tensor(corpus.train[places])
+        )
+        loss.backward()
+        adam.step()
+    for name, parameter in trainer.network.named_parameters():
+        assert torch.allclose(parameter, getattr(theirs, name), atol=2e-5), name
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"optimiser": "sgd"}, {"rate": 0.0}, {"dropout": 1.0}, {"weight_decay": -1.0}, {"epochs": 0}]
+)
+def test_wrong_recipes_are_named(recipe, wrong):
+    with pytest.raises(InputError, match=f"recipe.{next(iter(wrong))}="):
+        replace(recipe, **wrong)
+
+
+def test_the_curve_holds_treated_perplexities_of_the_stopping_tokens(recipe, corpus):
+    """Validation words that training never shows don't look like overfitting: their share is fitted first."""
+    without = replace(corpus, train=np.where(corpus.train == 2, 3, corpus.train))
+    trainer = Trainer(SMALL, replace(recipe, epochs=1, stopping_block=50), without, 0, "cpu", Forgetful())
+    network = trainer.run()
+    places = stopping_tokens(len(corpus.valid), 50, recipe.stopping_every)
+    context = contexts(corpus.valid, without.train, SMALL.n, corpus.mark)[places]
+    raw, ids, unseen = (
+        log_probabilities(network, context, corpus.valid[places]),
+        corpus.valid[places],
+        np.arange(50) == 2,
+    )
+    unseen |= np.bincount(without.train, minlength=50) == 0
+    treated = evaluation.apply_share(raw, ids, unseen, evaluation.fit_share(raw, ids, unseen))
+    assert trainer.progress.curve[0]["valid_perplexity"] == evaluation.perplexity(treated)
+    assert evaluation.perplexity(treated) < evaluation.perplexity(raw)
