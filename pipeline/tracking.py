@@ -139,7 +139,7 @@ def _experiment(client: MlflowClient) -> str:
     found = client.get_experiment_by_name(EXPERIMENT)
     if found:
         return found.experiment_id
-    local = "MLFLOW_TRACKING_URI" not in os.environ
+    local = not os.environ.get("MLFLOW_TRACKING_URI")
     return client.create_experiment(EXPERIMENT, artifact_location=(ROOT / "mlartifacts").as_uri() if local else None)
 
 

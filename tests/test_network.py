@@ -89,8 +89,12 @@ def test_exact_scoring_equals_forward(architecture, spread):
 
 @pytest.mark.parametrize(
     ("wrong", "says"),
-    [((1, 5, 4, True), r"model\.n=1"), ((3, -1, 4, True), r"model\.h=-1"), ((3, 5, 0, True), r"model\.m=0")]
-    + [((3, 0, 4, False), r"model\.h=0 with model\.direct=false")],
+    [
+        ((1, 5, 4, True), r"model\.n=1"),
+        ((3, -1, 4, True), r"model\.h=-1"),
+        ((3, 5, 0, True), r"model\.m=0"),
+        ((3, 0, 4, False), r"model\.h=0 with model\.direct=false"),
+    ],
 )
 def test_impossible_architectures_are_named(wrong, says):
     with pytest.raises(InputError, match=says):

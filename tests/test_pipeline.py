@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -14,7 +15,7 @@ from mlflow import MlflowClient
 from pipeline.app import ROOT
 
 TRACKED = ["conf", "pipeline", "dvc.yaml", "README.md", "Makefile", "requirements.txt", ".gitignore", ".dvcignore"]
-BIN = os.path.dirname(sys.executable)
+BIN = Path(sys.executable).parent
 
 
 class Project:

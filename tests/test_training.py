@@ -37,7 +37,7 @@ def trained(recipe, corpus, seed=0, checkpoint=None, **options):
     return network, trainer.progress.curve
 
 
-class Kill(Exception):
+class KillError(Exception):
     """Stands for the end of the process."""
 
 
@@ -77,9 +77,9 @@ def test_a_killed_training_ends_with_the_numbers_of_an_uninterrupted_one(recipe,
 
     def on_step(progress, words):
         if next(steps) == kill_at:
-            raise Kill
+            raise KillError
 
-    with pytest.raises(Kill):
+    with pytest.raises(KillError):
         trained(recipe, corpus, checkpoint=checkpoint, on_step=on_step)
     told = []
     resumed, curve_resumed = trained(recipe, corpus, checkpoint=checkpoint, on_epoch=told.append)
