@@ -6,6 +6,7 @@ mlflow.db at the repository's root; MLFLOW_TRACKING_URI points elsewhere.
 
 import logging
 import os
+import platform
 import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -81,7 +82,8 @@ def run(stage: str, name: str, seed: int, parameters: Mapping[str, object], data
     data: digest of the corpus. The run's status follows how the block ends.
     """
     code = _code()
-    tags = {"stage": stage, "model": name, "seed": seed, "data": data} | code
+    machine = f"{platform.machine()}, {os.cpu_count()} cores, {platform.system()}"
+    tags = {"stage": stage, "model": name, "seed": seed, "data": data, "machine": machine} | code
     found = None
     try:
         client = _client()

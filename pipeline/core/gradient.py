@@ -59,7 +59,7 @@ def gradient(
     a = network.hidden(x)
     z = torch.cat([x, a], 1) if direct else a
     if dropout:
-        keep = torch.rand(z.shape, generator=generator, device=z.device).ge_(dropout).div_(1 - dropout)
+        keep = torch.rand(z.shape, dtype=z.dtype, device=z.device, generator=generator).ge_(dropout).div_(1 - dropout)
         z = z * keep
     rows = network.WU[candidates]
     column = torch.searchsorted(candidates, target)

@@ -182,8 +182,9 @@ class Trainer:
             progress.step += 1
             on_step(progress, len(words))
             if progress.step % 64 == 0 or progress.step == self.steps:
-                progress.loss += self._checked(float(pending))
-                progress.perplexity = math.exp(progress.loss / min(progress.step * recipe.batch, len(order)))
+                done = min(progress.step * recipe.batch, len(order))
+                progress.loss = self._checked(progress.loss + float(pending), done)
+                progress.perplexity = math.exp(progress.loss / done)
                 pending.zero_()
                 self.checkpoint.tick(self.save)
         epoch = self._close_epoch()
@@ -212,8 +213,9 @@ class Trainer:
         for name in ("C", "H", "WU"):
             getattr(self.network, name).mul_((1 - rate * self.recipe.weight_decay) ** words)
 
-    def _checked(self, loss: float) -> float:
-        if not math.isfinite(loss):
+    def _checked(self, loss: float, words: int) -> float:
+        """The loss summed over so many words, if it is a number that exp can take (NaN is not below anything)."""
+        if not loss < 700 * words:
             progress = self.progress
             raise DivergenceError(
                 f"the loss is {loss} at step {progress.epoch * self.steps + progress.step} (epoch {progress.epoch + 1})"
