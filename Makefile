@@ -13,16 +13,20 @@ export DO_NOT_TRACK := true
 # Each process has a core of its own: models run side by side.
 export OMP_NUM_THREADS := 1
 
-.PHONY: help repro demo verify test lint ui lock clean
+# Stages of the names on standard input, as many at a time as there are cores. Progress bars of several processes would
+# fight for one line; through cat there is no terminal, and none is drawn.
+SIDE_BY_SIDE := xargs -P $(JOBS) -I {} dvc --wait-for-lock repro --single-item {} 2>&1 | cat
+
+.PHONY: help repro demo verify test test-all lint ui lock clean
 .DEFAULT_GOAL := help
 
 help:  ## this list
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
 
 repro: .venv/installed  ## the whole pipeline on all cores: download, train, mix, report
 	dvc repro preprocess
-	@# Progress bars of several processes would fight for one line: through cat there is no terminal, and none is drawn.
-	dvc stage list --name-only ngram train | xargs -P $(JOBS) -I {} dvc --wait-for-lock repro --single-item {} 2>&1 | cat
+	dvc stage list --name-only train cluster ngram | $(SIDE_BY_SIDE)
+	dvc stage list --name-only classes mix | $(SIDE_BY_SIDE)
 	dvc repro
 	@cat reports/table1.md && echo && echo "$(CURDIR)/reports"
 
@@ -38,7 +42,10 @@ demo: .venv/installed  ## every stage on 20 texts with a tiny network, in output
 verify: .venv/installed  ## are this run's perplexities those of the committed table?
 	python -m pipeline.verify
 
-test: lint  ## lint and all tests
+test: lint  ## lint and all tests that need nothing but the environment
+	python -m pytest -m "not peers"
+
+test-all: lint .venv/peers  ## the same and the comparisons with independent tools, which it installs
 	python -m pytest
 
 lint: .venv/installed
@@ -46,6 +53,7 @@ lint: .venv/installed
 	ruff format --check .
 
 ui: .venv/installed  ## browse the runs at http://127.0.0.1:5000
+	@[[ "$${MLFLOW_TRACKING_URI:-}" != http* ]] || { echo "The runs are at $$MLFLOW_TRACKING_URI"; exit 1; }
 	mlflow ui --host 127.0.0.1 --port 5000 --backend-store-uri $${MLFLOW_TRACKING_URI:-sqlite:///$(CURDIR)/mlflow.db}
 
 .venv/installed: requirements.txt
@@ -53,12 +61,16 @@ ui: .venv/installed  ## browse the runs at http://127.0.0.1:5000
 	pip install --quiet --requirement requirements.txt
 	touch $@
 
+.venv/peers: .venv/installed pyproject.toml
+	pip install --quiet kenlm==0.3.0
+	touch $@
+
 lock:  ## renew requirements.txt from pyproject.toml
 	rm -rf .lock && $(PYTHON) -m venv .lock
 	.lock/bin/pip install --quiet torch==2.13.0
 	.lock/bin/pip install --quiet .[dev]
-	(echo '# All that `make` installs, pinned. Renew with `make lock`; pyproject.toml says what is asked for.'; \
-	  .lock/bin/pip freeze --exclude nplm-reproduction | sed 's/+cpu//') >requirements.txt
+	(head -2 requirements.txt; \
+	  .lock/bin/pip freeze --exclude nplm-reproduction | sed 's/+cpu//') >.lock/pinned && mv .lock/pinned requirements.txt
 	rm -rf .lock
 
 clean:  ## remove the environment; data, predictions and runs stay

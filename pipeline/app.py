@@ -37,6 +37,7 @@ def run(stage: str, schema: type, main: Callable[..., None]) -> None:
 
     @hydra.main(version_base="1.3", config_path=str(ROOT / "conf"), config_name=stage)
     def application(config: DictConfig) -> None:
+        Path(HydraConfig.get().runtime.output_dir, FAILURE).unlink(missing_ok=True)  # of an earlier multirun there
         try:
             main(OmegaConf.to_object(config))
         except Exception as error:
@@ -55,7 +56,7 @@ def run(stage: str, schema: type, main: Callable[..., None]) -> None:
     except KNOWN as error:
         sys.exit(_exit(one_line(error)))
     except KeyboardInterrupt:
-        sys.exit(_exit("stopped; the same command goes on where this left off", 130))
+        sys.exit(_exit("stopped; a training goes on where it was when the same command is repeated", 130))
 
 
 def one_line(error: Exception) -> str:

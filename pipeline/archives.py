@@ -2,12 +2,16 @@
 
 import tarfile
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path, PurePosixPath
 
 from pipeline.core.errors import InputError
+
+# RuntimeError: an encrypted zip; NotImplementedError: a compression that zipfile does not know.
+DAMAGE = (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, OSError, RuntimeError, NotImplementedError)
 
 
 def read(source: Path, wanted: Callable[[str], bool]) -> dict[str, bytes]:
@@ -22,7 +26,7 @@ def read(source: Path, wanted: Callable[[str], bool]) -> dict[str, bytes]:
                 if path.is_absolute() or ".." in path.parts:
                     raise InputError(f"{source}: holds the path {name!r}, which leads outside; the archive is not used")
             return {PurePosixPath(name).name: load() for name, load in files if wanted(PurePosixPath(name).name)}
-    except (zipfile.BadZipFile, tarfile.TarError, EOFError, OSError) as error:
+    except DAMAGE as error:
         raise InputError(f"{source}: can't be read, damaged or cut short: {error}") from error
 
 

@@ -61,11 +61,12 @@ def claim(folder: Path, what: dict, seconds: float) -> Iterator[CheckpointFile]:
     except Timeout as error:
         raise InputError(f"another process is at this very training ({path}): wait until it ends") from error
     try:
+        for leftover in folder.glob(f".{path.name}.*"):  # of a process killed while it wrote
+            leftover.unlink()
         yield CheckpointFile(path, seconds)
         path.unlink(missing_ok=True)
     finally:
-        lock.release()
-        Path(lock.lock_file).unlink(missing_ok=True)
+        lock.release()  # the lock's file stays: to remove it would let two others each lock a file of that name
 
 
 def _key(what: dict) -> str:

@@ -47,13 +47,13 @@ def main(config: Config) -> None:
             log.warning("%s: %s", source, error)
             tried.append(f"{source}: {error}")
             continue
-        _write(texts, out)
+        _write(corpus, texts, out)
         log.info("%d texts, %d bytes in %s", len(texts), sum(map(len, texts.values())), out)
         return
     raise InputError(
         f"the {corpus.name} corpus could not be had. Tried: {'; '.join(tried) or 'nothing, no source is configured'}. "
-        "By hand: fetch one of these on any machine and give the archive, or a folder with its texts, as "
-        "`python -m pipeline.download corpus.path=FILE out=data/raw/brown`, then repeat"
+        "By hand: fetch the archive on any machine and give it, or a folder with its texts, as "
+        f"`python -m pipeline.download corpus={corpus.name} corpus.path=FILE out={out}`, then repeat"
     )
 
 
@@ -66,6 +66,8 @@ def _fetch_url(source: Source, folder: Path) -> Path:
     try:
         downloader = pooch.HTTPDownloader(progressbar=False, timeout=(10, 60))
         return Path(pooch.retrieve(source.url, f"sha256:{source.sha256}", "archive", folder, downloader=downloader))
+    except requests.HTTPError as error:
+        raise InputError(f"the server answers {error.response.status_code}") from error
     except requests.RequestException as error:
         raise InputError(f"no answer ({type(error).__name__})") from error
     except ValueError as error:  # pooch's word for a wrong digest
@@ -98,8 +100,13 @@ def _digest(texts: dict[str, bytes]) -> str:
     return total.hexdigest()
 
 
-def _write(texts: dict[str, bytes], out: Path) -> None:
-    """Puts a folder with exactly these files in the place of `out`: whole, or not at all."""
+def _write(corpus: CorpusConfig, texts: dict[str, bytes], out: Path) -> None:
+    """Puts a folder with exactly these files in the place of `out`: whole, or not at all; nothing else is lost."""
+    others = [path for path in out.glob("*") if path.name not in texts and not re.fullmatch(corpus.files, path.name)]
+    if others:
+        raise InputError(
+            f"out={out}: {others[0].name} lies there, which is no text of this corpus; give another folder"
+        )
     out.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{out.name}-") as folder:
         whole = Path(folder, "whole")

@@ -38,8 +38,7 @@ def main(config: Config) -> None:
         "tokens": len(words),
     }
     if corpus.fold:
-        marks = {text_of.PARAGRAPH, text_of.TEXT}
-        words = [word if word in marks else folded for word, folded in zip(words, text_of.fold(words), strict=True)]
+        words = text_of.fold(words)
     boundaries = _boundaries(corpus, len(words))
     counted = boundaries[1] if corpus.vocabulary_from == "train" else len(words)
     kept, ids, measured["types"] = vocabulary.build(words, corpus.rare, counted)
@@ -83,7 +82,7 @@ def _decode(path: Path) -> str:
     """The text of a UTF-8 file."""
     content = path.read_bytes()
     try:
-        return content.decode("utf-8")
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise InputError(

@@ -59,6 +59,9 @@ def replacing(path: Path) -> Iterator[Path]:
     temporary = Path(name)
     try:
         yield temporary
+        umask = os.umask(0)
+        os.umask(umask)
+        temporary.chmod(0o666 & ~umask)  # mkstemp's files are for their owner alone
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
@@ -107,7 +110,7 @@ def read_corpus(folder: str | Path) -> Corpus:
     return Corpus(
         vocabulary=(folder / "vocabulary.txt").read_text(encoding="utf-8").split("\n")[:-1],
         **{split: np.load(folder / f"{split}.npy") for split in SPLITS},
-        texts=pd.read_csv(folder / "texts.csv"),
+        texts=pd.read_csv(folder / "texts.csv", keep_default_na=False, dtype={"name": str}),
         counts=read_json(folder / "counts.json"),
     )
 

@@ -1,5 +1,6 @@
 """What a multirun adds to its jobs: one parent run in MLflow, and a table of the grid at the end."""
 
+import atexit
 import logging
 import sys
 from pathlib import Path
@@ -9,6 +10,7 @@ import pandas as pd
 from hydra.experimental.callback import Callback
 from omegaconf import DictConfig, OmegaConf
 
+from pipeline import tracking
 from pipeline.app import FAILURE
 from pipeline.store import read_json
 
@@ -22,14 +24,15 @@ class Grid(Callback):
 
     def on_multirun_start(self, config: DictConfig, **kwargs: Any) -> None:
         """Opens the parent run; the jobs, in this process or others, find it in their environment."""
-        from pipeline import tracking  # MLflow takes seconds to import, and a job's process needs no second time
-
         folder = Path(config.hydra.sweep.dir)
         self.parent = tracking.open_sweep(f"{config.hydra.job.name} {folder.parent.name} {folder.name}")
         self.parent.parameters({"overrides": " ".join(config.hydra.overrides.task)})
+        # Hydra calls on_multirun_end only where every job could be composed and none was interrupted.
+        atexit.register(self.parent.end, "FAILED")
 
     def on_multirun_end(self, config: DictConfig, **kwargs: Any) -> None:
         """Writes grid.csv into the multirun's folder and prints it; exit code 1 where a job failed."""
+        atexit.unregister(self.parent.end)
         table = collect(Path(config.hydra.sweep.dir))
         path = Path(config.hydra.sweep.dir, "grid.csv")
         table.to_csv(path, index=False)
@@ -46,7 +49,7 @@ def collect(folder: Path) -> pd.DataFrame:
     rows = []
     for job in sorted((path.parent.parent for path in folder.glob("*/.hydra/overrides.yaml")), key=_number):
         overrides = OmegaConf.to_container(OmegaConf.load(job / ".hydra" / "overrides.yaml"))
-        row = {"job": job.name} | dict(override.split("=", 1) for override in overrides)
+        row = {"job": job.name} | dict(override.partition("=")[::2] for override in overrides)
         metrics = read_json(job / "metrics.json") if (job / "metrics.json").is_file() else {}
         row |= {key: metrics.get(key, float("nan")) for key in FIGURES}
         failure = job / FAILURE
@@ -54,7 +57,7 @@ def collect(folder: Path) -> pd.DataFrame:
         if not metrics and not row["failure"]:
             row["failure"] = "stopped before its end"
         rows.append(row)
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows, columns=None if rows else ["job", *FIGURES, "failure"])
 
 
 def _number(job: Path) -> tuple[int, str]:

@@ -20,7 +20,7 @@ os.environ.setdefault("MLFLOW_HTTP_REQUEST_TIMEOUT", "10")
 from filelock import FileLock
 from hydra.core.hydra_config import HydraConfig
 from mlflow import MlflowClient
-from mlflow.entities import Metric, Param, RunTag
+from mlflow.entities import Metric, Param
 from mlflow.exceptions import MlflowException
 from mlflow.utils.time import get_current_time_millis
 from sqlalchemy.exc import SQLAlchemyError
@@ -53,10 +53,6 @@ class Run:
     def parameters(self, values: Mapping[str, object]) -> None:
         """Logs parameters; nested mappings get dotted names."""
         self._log(params=[Param(key, str(value)) for key, value in _flat(values)])
-
-    def tags(self, values: Mapping[str, object]) -> None:
-        """Sets tags."""
-        self._log(tags=[RunTag(key, str(value)) for key, value in values.items()])
 
     def end(self, status: str) -> None:
         """FINISHED, FAILED or KILLED."""

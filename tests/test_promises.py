@@ -1,5 +1,7 @@
 """What README, reports and lock promise is so."""
 
+import configparser
+import os
 import re
 import subprocess
 import sys
@@ -8,7 +10,7 @@ import pandas as pd
 import pytest
 import yaml
 
-from pipeline import verify
+from pipeline import tracking, verify
 from pipeline.app import ROOT
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -16,8 +18,8 @@ MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 
 
 def test_every_make_target_of_the_readme_exists():
-    named = set(re.findall(r"^make (\w+)|`make (\w+)`", README, re.MULTILINE))
-    targets = set(re.findall(r"^(\w+):", MAKEFILE, re.MULTILINE))
+    named = set(re.findall(r"^make ([\w-]+)|`make ([\w-]+)`", README, re.MULTILINE))
+    targets = set(re.findall(r"^([\w-]+):", MAKEFILE, re.MULTILINE))
     assert {a or b for a, b in named} <= targets
 
 
@@ -42,6 +44,51 @@ def test_every_stage_of_the_readme_is_in_the_pipeline():
     stages = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]
     for name in re.findall(r"dvc repro (\w+)", README):
         assert name in stages
+
+
+def test_the_readme_has_no_gaps():
+    assert "_MINUTES" not in README
+
+
+def test_the_table_names_the_architectures_that_are_trained():
+    for row in yaml.safe_load((ROOT / "conf" / "table" / "table1.yaml").read_text())["rows"]:
+        if row["model"] == "network":
+            network = row["name"]
+            if row["mix"]:
+                mixture = yaml.safe_load((ROOT / "conf" / "mix" / f"{network}.yaml").read_text())
+                network = mixture["components"][0].split("/")[0]
+            trained = yaml.safe_load((ROOT / "conf" / "model" / f"{network}.yaml").read_text())
+            assert {key: row[key] for key in ("n", "h", "m", "direct")} == trained, row["row"]
+
+
+def test_a_mixture_depends_on_its_components():
+    stages = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]
+    declared = {"best-ngram": stages["best-ngram"]["deps"]}
+    for name, item in stages["mix"]["foreach"].items():
+        dependencies = "\n".join(stages["mix"]["do"]["deps"])
+        for key in ("network", "seed"):
+            dependencies = dependencies.replace(f"${{item.{key}}}", str(item[key]))
+        declared[item["row"]] = dependencies.split("\n")
+        assert name == f"{item['row']}-{item['seed']}"
+    for row, dependencies in declared.items():
+        components = yaml.safe_load((ROOT / "conf" / "mix" / f"{row}.yaml").read_text())["components"]
+        expected = {f"predictions/{part.replace('${seed}', '0')}" for part in components}
+        assert expected == {path for path in dependencies if path.startswith("predictions/")}, row
+
+
+def test_every_seed_of_the_report_is_mixed():
+    seeds = yaml.safe_load((ROOT / "conf" / "report.yaml").read_text())["seeds"]
+    mixed = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]["mix"]["foreach"].values()
+    for row in {item["row"] for item in mixed}:
+        assert [item["seed"] for item in mixed if item["row"] == row] == seeds
+
+
+def test_nothing_is_sent_anywhere():
+    settings = configparser.ConfigParser()
+    settings.read(ROOT / ".dvc" / "config")
+    assert settings["core"]["analytics"] == "false"
+    assert tracking.EXPERIMENT and os.environ["MLFLOW_DISABLE_TELEMETRY"] == "true"
+    assert not any(section.startswith("'remote") for section in settings)
 
 
 def test_the_table_of_the_readme_is_the_reports():

@@ -13,7 +13,7 @@ import yaml
 from conftest import composed
 from mlflow import MlflowClient
 
-from pipeline import checkpoints, download, mix, ngram, preprocess, report, store, train
+from pipeline import checkpoints, cluster, download, mix, ngram, preprocess, report, store, train
 from pipeline.app import ROOT
 from pipeline.core.errors import InputError
 
@@ -21,6 +21,7 @@ TINY = ["model.h=4", "model.m=3", "recipe.epochs=3", "recipe.batch=64", "recipe.
 STAGES = {
     "download": download,
     "preprocess": preprocess,
+    "cluster": cluster,
     "ngram": ngram,
     "train": train,
     "mix": mix,
@@ -36,7 +37,7 @@ def test_every_shipped_config_composes(stage_name):
     defaults = yaml.safe_load((ROOT / "conf" / f"{stage_name}.yaml").read_text())["defaults"]
     for group in [next(iter(entry)) for entry in defaults if isinstance(entry, dict)]:
         for file in (ROOT / "conf" / group).glob("*.yaml"):
-            more = ["corpus.raw=x"] if file.stem == "text" else []
+            more = {"text": ["corpus.raw=x"], "arpa": ["ngram.path=x"]}.get(file.stem, [])
             composed(stage_name, schema, f"{group}={file.stem}", *more)
 
 
@@ -48,6 +49,7 @@ def test_every_shipped_config_composes(stage_name):
         (["model.n=1"], "model.n=1: the network needs at least one word of context"),
         (["model.h=-1"], "model.h=-1: hidden units can't be negative"),
         (["recipe.rate=fast"], "could not be converted to Float"),
+        (["device=cuda:99"], "has no CUDA"),
         (["data=nowhere"], "no preprocessed corpus in nowhere"),
     ],
 )
@@ -87,7 +89,18 @@ def test_killed_and_repeated_gives_the_arrays_of_an_uninterrupted_run(stage, few
     assert resumed.returncode == 0, resumed.stderr
     for file in ("valid.npy", "test.npy", "raw/train.npy", "weights.safetensors", "curve.csv", "metrics.json"):
         assert (tmp_path / "killed" / file).read_bytes() == (tmp_path / "whole" / file).read_bytes(), file
-    assert not list((tmp_path / "checkpoints").iterdir())  # nothing is left of what is done
+    assert not list((tmp_path / "checkpoints").glob("*.safetensors*"))  # nothing is left of what is done
+    assert not list((tmp_path / "checkpoints").glob(".*"))
+    assert resumed.stderr == ""  # no progress bar where the output is no terminal
+
+
+def test_the_papers_recipe_trains(stage, few, tmp_path):
+    """Full softmax, gradient ascent, weight decay, as shipped but for the number of epochs."""
+    short = ["recipe=paper", "recipe.epochs=2", "model.h=4", "model.m=3", f"data={few}", f"out={tmp_path}/out"]
+    ended = stage("train", *short)
+    assert ended.returncode == 0, ended.stderr
+    curve = pd.read_csv(tmp_path / "out" / "curve.csv")
+    assert curve["valid_perplexity"][1] < curve["valid_perplexity"][0]
 
 
 def test_a_training_under_way_keeps_a_second_one_out(tmp_path):
@@ -174,3 +187,21 @@ def test_a_mixture_refuses_arrays_of_another_corpus(few, tmp_path):
 def test_impossible_mixture_weights_are_named(weights):
     with pytest.raises(InputError, match="mix"):
         composed("mix", mix.Config, f"mix.weights={weights}")
+
+
+def test_learned_weights_are_no_worse_than_equal_ones_on_validation(few, tmp_path):
+    corpus = store.read_corpus(few)
+    for number, name in enumerate(("mlp9", "interpolated3")):
+        random = np.random.default_rng(number)
+        (tmp_path / name / "0").mkdir(parents=True)
+        for split in ("valid", "test"):
+            tokens = len(corpus.ids(split))
+            np.save(tmp_path / name / "0" / f"{split}.npy", -random.exponential(3 + number, tokens).astype(np.float32))
+    found = {}
+    for weights in ("[]", "[0.5,0.5]"):
+        out = tmp_path / f"out{weights}"
+        arguments = [f"data={few}", f"predictions={tmp_path}", f"mix.weights={weights}", f"out='{out}'"]
+        mix.main(composed("mix", mix.Config, *arguments))
+        found[weights] = store.read_json(out / "metrics.json")["valid"]
+        assert sum(store.read_json(out / "weights.json").values()) == pytest.approx(1)
+    assert found["[]"] < found["[0.5,0.5]"]

@@ -100,7 +100,7 @@ def test_the_best_epochs_weights_are_kept_and_patience_ends_it(recipe, corpus):
 
 def test_an_infinite_loss_stops_and_names_step_and_rate(recipe, corpus):
     wild = replace(recipe, optimiser="ascent", schedule="inverse", rate=1e30)
-    with pytest.raises(DivergenceError, match=r"loss is (nan|inf) at step \d+ \(epoch 1\) at rate 1e\+30"):
+    with pytest.raises(DivergenceError, match=r"loss is (nan|inf) a word by step \d+ \(epoch 1\) at rate 1e\+30"):
         trained(wild, corpus)
 
 

@@ -61,7 +61,7 @@ def gradient(
     if dropout:
         keep = torch.rand(z.shape, dtype=z.dtype, device=z.device, generator=generator).ge_(dropout).div_(1 - dropout)
         z = z * keep
-    rows = network.WU[candidates]
+    rows = network.WU if len(candidates) == len(network.b) else network.WU[candidates]  # no copy of all of them
     column = torch.searchsorted(candidates, target)
     loss, dy = softmax_gradient(z, rows, network.b[candidates] - log_inclusion, column)
 

@@ -27,6 +27,7 @@ class Ascent:
 
     @torch.no_grad()
     def step(self, network: Network, gradient: Gradient, rate: float, batch: int) -> None:
+        """One update. The gradient is a mean over `batch` words, the update the sum of theirs, each times `rate`."""
         for _, parameter, slope, rows in updates(network, gradient):
             if rows is None:
                 parameter.add_(slope, alpha=-rate * batch)
@@ -53,6 +54,7 @@ class Adam:
 
     @torch.no_grad()
     def step(self, network: Network, gradient: Gradient, rate: float, batch: int) -> None:
+        """One update at `rate`; the scale of the gradient, and so `batch`, matters to epsilon alone."""
         self.steps += 1
         steps = int(self.steps)
         correction = (1 - self.beta2**steps) ** 0.5

@@ -36,9 +36,10 @@ class Sampler:
 
     def draw(self, targets: Tensor, generator: torch.Generator) -> tuple[Tensor, Tensor]:
         """Candidates (K,), rising ids with every target among them, and log pi of each (K,)."""
-        inclusion = self.inclusion.index_fill(0, targets, 1)
         if self.full:
-            return torch.arange(len(inclusion), device=inclusion.device), torch.zeros_like(inclusion)
+            words = len(self.inclusion)
+            return torch.arange(words, device=targets.device), torch.zeros_like(self.inclusion)
+        inclusion = self.inclusion.index_fill(0, targets, 1)
         chance = torch.rand(len(inclusion), generator=generator, device=inclusion.device)
         candidates = (chance < inclusion).nonzero().squeeze(1)
         return candidates, inclusion[candidates].log_()

@@ -13,50 +13,10 @@ from pipeline.core.errors import InputError
 from pipeline.core.gradient import gradient
 from pipeline.core.network import Architecture, Network
 from pipeline.core.optimiser import Adam, Ascent
+from pipeline.core.recipe import Recipe, rate_at
 from pipeline.core.sampling import Sampler, inclusion_probabilities
 from pipeline.core.scoring import log_probabilities
 from pipeline.core.vocabulary import contexts
-
-
-@dataclass
-class Recipe:
-    """How a network is trained; conf/recipe says where each value comes from."""
-
-    name: str
-    optimiser: str  # adam, or ascent: the paper's
-    schedule: str  # cosine: to zero over all epochs, after a linear rise; inverse: the paper's e_0 / (1 + r t)
-    rate: float  # e_0
-    decay: float  # r of the inverse schedule, t in words
-    warmup: float  # share of all steps over which the cosine's rate rises
-    beta1: float
-    beta2: float
-    epsilon: float
-    batch: int  # words
-    epochs: int
-    patience: int  # epochs without a better validation perplexity before training stops
-    samples: int  # words in the sampled softmax beside the batch's targets; 0: full softmax
-    power: float  # of the unigram counts, for sampling
-    dropout: float  # of [x; a] on its way to the output
-    weight_decay: float  # lambda: C, H, W and U lose e_t lambda of themselves for each word; biases don't
-    features: float  # standard deviation of C at the start
-    weights: float  # of H, W and U, times the root of their fan-in
-    stopping_block: int  # early stopping reads one block of this many validation tokens ...
-    stopping_every: int  # ... in so many
-
-    def __post_init__(self):
-        choices = {"optimiser": ("adam", "ascent"), "schedule": ("cosine", "inverse")}
-        for key, known in choices.items():
-            if getattr(self, key) not in known:
-                raise InputError(f"recipe.{key}={getattr(self, key)!r}: choose one of {', '.join(known)}")
-        for key in ("rate", "batch", "epochs", "patience", "stopping_block", "stopping_every"):
-            if getattr(self, key) <= 0:
-                raise InputError(f"recipe.{key}={getattr(self, key)}: must be above zero")
-        for key in ("decay", "weight_decay", "samples", "features", "weights"):
-            if getattr(self, key) < 0:
-                raise InputError(f"recipe.{key}={getattr(self, key)}: can't be negative")
-        for key in ("dropout", "warmup", "beta1", "beta2"):
-            if not 0 <= getattr(self, key) < 1:
-                raise InputError(f"recipe.{key}={getattr(self, key)}: must be at least 0 and below 1")
 
 
 @dataclass(frozen=True)
@@ -93,16 +53,6 @@ class Progress:
 
 class DivergenceError(InputError):
     """The loss is no longer a number."""
-
-
-def rate_at(recipe: Recipe, step: int, steps: int) -> float:
-    """The learning rate of a step (from 0) of so many."""
-    if recipe.schedule == "inverse":
-        return recipe.rate / (1 + recipe.decay * step * recipe.batch)
-    rise = recipe.warmup * steps
-    if step < rise:
-        return recipe.rate * (step + 1) / (rise + 1)
-    return recipe.rate * 0.5 * (1 + math.cos(math.pi * (step - rise) / (steps - rise)))
 
 
 def stopping_tokens(tokens: int, block: int, every: int) -> np.ndarray:
@@ -214,12 +164,14 @@ class Trainer:
             getattr(self.network, name).mul_((1 - rate * self.recipe.weight_decay) ** words)
 
     def _checked(self, loss: float, words: int) -> float:
-        """The loss summed over so many words, if it is a number that exp can take (NaN is not below anything)."""
+        """A loss summed over so many words, if it is a number that exp can take (NaN is not below anything)."""
         if not loss < 700 * words:
             progress = self.progress
+            step = progress.epoch * self.steps + progress.step
+            rate = rate_at(self.recipe, step - 1, self.recipe.epochs * self.steps)
             raise DivergenceError(
-                f"the loss is {loss} at step {progress.epoch * self.steps + progress.step} (epoch {progress.epoch + 1})"
-                f" at rate {self._rate():.3g}: lower recipe.rate, now {self.recipe.rate:g}"
+                f"the loss is {loss / words:g} a word by step {step} (epoch {progress.epoch + 1}) at rate {rate:.3g}: "
+                f"lower recipe.rate, now {self.recipe.rate:g}"
             )
         return loss
 
@@ -228,6 +180,7 @@ class Trainer:
         progress = self.progress
         rate = self._rate()
         raw = log_probabilities(self.network, self.stopping_context, self.stopping_target)
+        self._checked(float(-raw.sum(dtype=np.float64)), len(raw))
         share = evaluation.fit_share(raw, self.stopping_target, self.unseen)
         treated = evaluation.apply_share(raw, self.stopping_target, self.unseen, share)
         epoch = Epoch(

@@ -18,7 +18,7 @@ def build(words: Sequence[str], rare: int, counted: int) -> tuple[list[str], np.
     point), the ids (T,) int32, and the number of types in the whole stream.
     """
     codes, types = pd.factorize(np.asarray(words, dtype=object))
-    if {UNKNOWN} & set(types):
+    if UNKNOWN in types:
         raise InputError(f"the corpus holds the word {UNKNOWN!r}, which stands for rare words here: rename it")
     frequency = np.bincount(codes[:counted], minlength=len(types))
     kept = np.flatnonzero((frequency > rare) | np.isin(types, [PARAGRAPH, TEXT]))

@@ -8,16 +8,16 @@ import pandas as pd
 matplotlib.use("svg")
 from matplotlib import pyplot as plt
 
-from pipeline.reporting.table import Row, seeds_of
+from pipeline.reporting.table import Row, folders_of
 
 
-def draw(rows: list[Row], predictions: Path, path: Path) -> None:
+def draw(rows: list[Row], predictions: Path, seeds: list[int], path: Path) -> None:
     """Reads curve.csv of each row's seeds; writes an SVG that is the same for the same curves."""
     # No date and no random ids, so that an unchanged figure is an unchanged file.
     plt.rcParams |= {"svg.hashsalt": "nplm", "svg.fonttype": "none", "font.size": 10}
     figure, axes = plt.subplots(figsize=(8, 4.5), layout="constrained")
     for row in rows:
-        curves = [folder / "curve.csv" for folder in seeds_of(predictions / row.name)]
+        curves = [folder / "curve.csv" for folder in folders_of(row, predictions, seeds)]
         colour = None
         for file in filter(Path.is_file, curves):
             curve = pd.read_csv(file)

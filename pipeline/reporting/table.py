@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from pipeline import store
+from pipeline.core.errors import InputError
 from pipeline.core.evaluation import perplexity
 
 ARCHITECTURE = ["row", "model", "n", "c", "h", "m", "direct", "mix"]
@@ -32,20 +33,26 @@ class Row:
     paper: dict[str, float] = field(default_factory=dict)
 
 
-def seeds_of(folder: Path) -> list[Path]:
-    """The folders of a model's seeds, in their order."""
-    return sorted((path for path in folder.glob("*") if path.name.isdigit()), key=lambda path: int(path.name))
+def folders_of(row: Row, predictions: Path, seeds: list[int]) -> list[Path]:
+    """The folder of each seed of a row's model; an n-gram has seed 0. None where the model is not there at all.
+
+    Raises InputError where some seeds are there and others not.
+    """
+    folders = [predictions / row.name / str(seed) for seed in (seeds if row.model == "network" else [0])]
+    missing = [folder for folder in folders if not (folder / "valid.npy").is_file()]
+    if missing and len(missing) < len(folders):
+        raise InputError(f"no predictions in {missing[0]}, though other seeds of {row.name} are there: run `dvc repro`")
+    return [] if missing else folders
 
 
-def build(rows: list[Row], predictions: Path, corpus: store.Corpus) -> pd.DataFrame:
+def build(rows: list[Row], predictions: Path, corpus: store.Corpus, seeds: list[int]) -> pd.DataFrame:
     """One line for each row whose arrays are there, indexed by our model's name.
 
     Means over seeds, and standard deviations where there are several.
-
     valid, test: with the share for unseen words; *_raw: before it; *_seen: over tokens whose word training shows;
     train: raw, seed 0.
     """
-    folders = {row.name: seeds_of(predictions / row.name) for row in rows}
+    folders = {row.name: folders_of(row, predictions, seeds) for row in rows}
     there = [row for row in rows if folders[row.name]]
     lines = [_line(row, folders[row.name], corpus) for row in there]
     table = pd.DataFrame(lines, columns=COLUMNS, index=[row.name for row in there])
@@ -84,7 +91,7 @@ def for_reading(table: pd.DataFrame) -> pd.DataFrame:
             _text(value, "{:.1f}") + _text(sd, " ± {:.1f}") for value, sd in zip(table[split], spread, strict=True)
         ]
         read[f"{split}, paper"] = [_text(value, "{:d}") for value in table[f"paper_{split}"]]
-    difference = table["test"] / table["paper_test"].astype(float) - 1
+    difference = table["test"].astype(float) / table["paper_test"].astype(float) - 1
     read["test against paper"] = [_text(value, "{:+.1%}") for value in difference]
     return read
 

@@ -1,7 +1,7 @@
 """Counts of n-grams of every order up to n, by sorting packed integer keys; no loop over tokens.
 
-An n-gram is known by its place in the sorted table of its order, and its key is the place of its first n-1 words
-times |V| plus its last word. Keys so stay below tokens times |V|: any order fits in 64 bits.
+A word's place is its id. A longer n-gram is known by its place in the sorted table of its order; its key is the place
+of its first n-1 words times |V| plus its last word. Keys so stay below tokens times |V|: any order fits in 64 bits.
 """
 
 from dataclasses import dataclass
@@ -13,10 +13,11 @@ NEVER = -1  # the place of an n-gram that training never shows
 
 @dataclass(frozen=True)
 class Table:
-    """The distinct n-grams of one order, in rising order of key."""
+    """The distinct n-grams of one order, in rising order of key; of order 1 all words, also those never seen."""
 
     keys: np.ndarray  # (N,) int64
     counts: np.ndarray  # (N,) int64
+    suffixes: np.ndarray  # (N,) int64: the place of the last k-1 words in the table of that order
 
     def find(self, keys: np.ndarray) -> np.ndarray:
         """The place of each key, or NEVER."""
@@ -36,6 +37,7 @@ class Counts:
     vocabulary: int
     tokens: int
     tables: list[Table]  # tables[k-1]: order k
+    first: list[int]  # first[k-1]: the place of the k-gram with which the stream begins
 
     @property
     def order(self) -> int:
@@ -43,14 +45,15 @@ class Counts:
         return len(self.tables)
 
     def places(self, stream: np.ndarray) -> list[np.ndarray]:
-        """For k = 1 to n: the place (T,) of the k-gram that ends at each token of `stream`; NEVER where training
-        does not show it, or where the stream has fewer than k words up to there."""
-        shorter = np.zeros(len(stream), dtype=np.int64)
-        result = []
-        for table in self.tables:
-            place = np.where(shorter == NEVER, NEVER, table.find(shorter * self.vocabulary + stream))
-            result.append(place)
-            shorter = np.concatenate([[NEVER], place[:-1]])
+        """For k = 1 to n: the place (T,) of the k-gram that ends at each token of `stream`.
+
+        NEVER where training does not show it, or where the stream has fewer than k words up to there. The place of
+        a single word is its id.
+        """
+        result = [stream.astype(np.int64)]
+        for table in self.tables[1:]:
+            shorter = np.concatenate([[NEVER], result[-1][:-1]])
+            result.append(np.where(shorter == NEVER, NEVER, table.find(shorter * self.vocabulary + stream)))
         return result
 
     def continuations(self, k: int) -> np.ndarray:
@@ -62,10 +65,14 @@ class Counts:
 
 def count(ids: np.ndarray, order: int, vocabulary: int) -> Counts:
     """Counts the n-grams of orders 1 to `order` that lie wholly inside the stream `ids` (T,)."""
-    tables = []
-    shorter = np.zeros(len(ids), dtype=np.int64)  # places of the (k-1)-grams that end before ids[k-1:]
-    for k in range(1, order + 1):
-        keys, place, counts = np.unique(shorter * vocabulary + ids[k - 1 :], return_inverse=True, return_counts=True)
-        tables.append(Table(keys, counts))
-        shorter = place[:-1]
-    return Counts(vocabulary, len(ids), tables)
+    place = ids.astype(np.int64)  # of the k-grams that end with ids[k-1:]
+    words = Table(np.arange(vocabulary), np.bincount(ids, minlength=vocabulary), np.zeros(vocabulary, dtype=np.int64))
+    tables, first = [words], [int(ids[0])]
+    for k in range(2, order + 1):
+        suffix = place[1:]
+        keys, place, counts = np.unique(place[:-1] * vocabulary + ids[k - 1 :], return_inverse=True, return_counts=True)
+        suffixes = np.empty(len(keys), dtype=np.int64)
+        suffixes[place] = suffix
+        tables.append(Table(keys, counts, suffixes))
+        first.append(int(place[0]))
+    return Counts(vocabulary, len(ids), tables, first)

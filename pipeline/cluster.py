@@ -1,0 +1,78 @@
+"""Stage cluster: word classes for the class-based n-grams, by exchange."""
+
+import logging
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from tqdm import tqdm
+
+from pipeline import app, classfile, store, tracking
+from pipeline.core.errors import InputError
+from pipeline.core.ngrams import clusters
+
+log = logging.getLogger(__name__)
+
+
+@dataclass
+class Config:
+    """conf/cluster.yaml."""
+
+    classes: int
+    tolerance: float
+    passes: int
+    thorough: bool
+    annealing: int
+    temperature: float
+    seed: int
+    data: str
+    out: str
+    timing: str
+
+    def __post_init__(self):
+        if self.classes < 2:
+            raise InputError(f"classes={self.classes}: at least 2")
+        for key in ("passes", "tolerance", "annealing", "temperature"):
+            if not getattr(self, key) > 0:
+                raise InputError(f"{key}={getattr(self, key)}: must be above zero")
+
+
+def main(config: Config) -> None:
+    """Writes classes.csv into config.out."""
+    corpus, out = store.read_corpus(config.data), Path(config.out)
+    words = len(corpus.vocabulary)
+    if config.classes > words:
+        raise InputError(f"classes={config.classes}: more than the {words:,} words of the vocabulary")
+    annealing = config.annealing if config.thorough else 0
+    keys = ("classes", "tolerance", "passes", "thorough", "annealing", "temperature")
+    parameters = {key: getattr(config, key) for key in keys}
+    with tracking.run("cluster", f"classes{config.classes}", 0, parameters, corpus.counts["digest"]) as run:
+        start = time.perf_counter()
+        with tqdm(total=annealing + config.passes, unit="pass", desc=f"{config.classes} classes", disable=None) as bar:
+
+            def progress(gain: float) -> None:
+                bar.update()
+                bar.set_postfix(gain=f"{gain / len(corpus.train):.2e} a word")
+
+            found = clusters.exchange(
+                corpus.train,
+                words,
+                config.classes,
+                config.tolerance,
+                config.passes,
+                annealing,
+                config.temperature,
+                config.seed,
+                progress,
+            )
+        classfile.write(out / "classes.csv", found, corpus.vocabulary, np.bincount(corpus.train, minlength=words))
+        timing = {"seconds": time.perf_counter() - start}
+        store.write_timing(Path(config.timing), timing)
+        perplexity = clusters.perplexity(corpus.train, found)
+        run.metrics({"class_bigram_perplexity": perplexity} | timing)
+        log.info("%d classes: class bigram perplexity on the training part %.3f", config.classes, perplexity)
+
+
+if __name__ == "__main__":
+    app.run("cluster", Config, main)

@@ -1,0 +1,113 @@
+"""Models go to ARPA files and come back; KenLM reads ours and gives the same probabilities."""
+
+import gzip
+import math
+
+import numpy as np
+import pytest
+from conftest import composed
+
+from pipeline import ngram, store
+from pipeline.core.errors import InputError
+from pipeline.core.ngrams import arpa, counts, kneser_ney
+
+WORDS = ["<unk>", "a", "b", "c", "d"]
+TRAIN = np.random.default_rng(0).integers(0, 4, 300)  # d never occurs
+TOKENS = np.random.default_rng(1).integers(0, 5, 100)
+TOY = """\\data\\
+ngram 1=4
+ngram 2=2
+
+\\1-grams:
+-1.0\t<unk>
+-99\t<s>\t-0.1
+-0.5\ta\t-0.3
+-0.7\tb\t-0.2
+
+\\2-grams:
+-0.2\ta b
+-0.4\t<s> a
+
+\\end\\
+"""
+
+
+@pytest.mark.parametrize("form", [{}, {"backoff": True}, {"backoff": True, "drop": True}], ids=str)
+def test_there_and_back(form):
+    model = kneser_ney.fit(counts.count(TRAIN, 4, 5), fallback=True, **form)
+    again = arpa.read(arpa.write(model, WORDS), WORDS)
+    assert again.log_probabilities(TOKENS[:0], TOKENS) == pytest.approx(
+        model.log_probabilities(TOKENS[:0], TOKENS), abs=1e-5
+    )
+
+
+def test_a_file_of_another_tool_by_hand():
+    """log10: P(b | a) is there; P(a | b) backs off; c has no line, so it is <unk>; <s> is no word of ours."""
+    model = arpa.read(TOY.splitlines(), WORDS)
+    log10 = model.log_probabilities(np.array([1]), np.array([2, 1, 3])) / math.log(10)
+    assert log10 == pytest.approx([-0.2, -0.2 - 0.5, -0.3 - 1.0])
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (("-0.2\ta b", "-0.2\ta"), r"line 12: not 'log10 P, 2 words"),
+        (("-0.2\ta b", "x\ta b"), r"line 12: not a number"),
+        (("-0.2\ta b", "0.2\ta b"), r"line 12: no log10 of a probability"),
+        (("-0.2\ta b\n", ""), r"line 14: 1 2-grams end here where the head says 2"),
+        (("\\2-grams:", "\\3-grams:"), r"line 11: .*3-grams"),
+        (("\\end\\", ""), r"line 15: the file ends without"),
+        (("\\data\\", "data"), r"no \\data\\ in it"),
+        (("-0.4\t<s> a", "-0.4\ta b"), r"line 13: this n-gram has a line already"),
+        (("<unk>", "x"), r"no <unk> among its 1-grams"),
+    ],
+    ids=str,
+)
+def test_malformed_files_name_the_line(change, says):
+    text = TOY.replace(*change)
+    with pytest.raises(InputError, match=says):
+        arpa.read(text.splitlines(keepends=True), WORDS)
+
+
+def test_a_longer_ngram_whose_beginning_has_no_line_is_an_error():
+    text = TOY.replace("ngram 2=2", "ngram 2=2\nngram 3=1").replace("\\end\\", "\\3-grams:\n-0.1\tb a b\n\n\\end\\")
+    with pytest.raises(InputError, match="line 17: its first 2 words have no line"):
+        arpa.read(text.splitlines(), WORDS)
+
+
+def test_the_stage_exports_and_reads_and_gives_the_same_arrays(few, tmp_path):
+    """Through a compressed file, as a model of Table 1 would be handed on."""
+    own = [f"data={few}", "ngram=kn3", "ngram.fallback=true", f"export={tmp_path}/kn3.arpa.gz", f"out={tmp_path}/own"]
+    ngram.main(composed("ngram", ngram.Config, *own))
+    back = [f"data={few}", "ngram=arpa", f"ngram.path={tmp_path}/kn3.arpa.gz", f"out={tmp_path}/back"]
+    ngram.main(composed("ngram", ngram.Config, *back))
+    for split in ("valid", "test"):
+        one, other = (store.read_predictions(tmp_path / name, split) for name in ("own", "back"))
+        assert other == pytest.approx(one, abs=1e-5)
+
+
+def test_a_truncated_file_is_an_error_that_names_it(few, tmp_path):
+    path = tmp_path / "cut.arpa.gz"
+    path.write_bytes(gzip.compress(TOY.encode())[:-12])
+    with pytest.raises(InputError, match=r"cut\.arpa\.gz"):
+        ngram.main(
+            composed("ngram", ngram.Config, f"data={few}", "ngram=arpa", f"ngram.path={path}", f"out={tmp_path}")
+        )
+
+
+@pytest.mark.peers
+@pytest.mark.parametrize("form", [{}, {"backoff": True, "drop": True}], ids=str)
+def test_kenlm_gives_the_same_probabilities(brown, tmp_path, form):
+    """log10 of each of 20,000 words, to 1e-4."""
+    kenlm = pytest.importorskip("kenlm")
+    model = kneser_ney.fit(counts.count(brown.train, 5, len(brown.vocabulary)), **form)
+    path = tmp_path / "model.arpa"
+    path.write_text("".join(f"{line}\n" for line in arpa.write(model, brown.vocabulary)), encoding="utf-8")
+    theirs, state, following = kenlm.Model(str(path)), kenlm.State(), kenlm.State()
+    theirs.NullContextWrite(state)
+    tokens, found = brown.valid[:20_000], []
+    for token in tokens:
+        found.append(theirs.BaseScore(state, brown.vocabulary[token], following))
+        state, following = following, state
+    ours = model.log_probabilities(tokens[:0], tokens) / math.log(10)
+    assert np.abs(ours - np.array(found)).max() < 1e-4

@@ -1,0 +1,99 @@
+"""Clustering by exchange, and n-grams over classes."""
+
+import itertools
+
+import numpy as np
+import pytest
+from conftest import composed
+
+from pipeline import classfile, cluster
+from pipeline.core.errors import InputError
+from pipeline.core.ngrams import classes, clusters
+
+V = 9
+STREAM = np.random.default_rng(0).choice(V - 1, 500, p=np.array([8, 7, 6, 5, 4, 3, 2, 1]) / 36)  # 8 never occurs
+
+
+def test_a_pass_changes_the_objective_by_what_it_says():
+    """The gains add up to the difference of log-likelihoods, so every move's delta is exact."""
+    gains = []
+    found = clusters.exchange(STREAM, V, 3, 1e-9, 50, progress=gains.append)
+    start = np.minimum(np.argsort(np.argsort(-np.bincount(STREAM, minlength=V), kind="stable")), 2)
+    difference = np.log(clusters.perplexity(STREAM, start)) - np.log(clusters.perplexity(STREAM, found))
+    assert sum(gains) / (len(STREAM) - 1) == pytest.approx(difference, abs=1e-9)
+    assert gains[-1] < 1e-9 * len(STREAM)
+
+
+def test_no_single_move_is_better_than_where_exchange_ends():
+    found = clusters.exchange(STREAM, V, 3, 1e-12, 50)
+    best = clusters.perplexity(STREAM, found)
+    for word, other in itertools.product(range(V), range(3)):
+        moved = found.copy()
+        moved[word] = other
+        assert clusters.perplexity(STREAM, moved) >= best - 1e-9
+
+
+def test_exchange_is_deterministic():
+    assert (clusters.exchange(STREAM, V, 4, 1e-6, 50) == clusters.exchange(STREAM, V, 4, 1e-6, 50)).all()
+
+
+def test_annealing_is_seeded_and_finds_better_classes():
+    def annealed(seed):
+        return clusters.exchange(STREAM, V, 4, 1e-9, 50, annealing=30, temperature=2.0, seed=seed)
+
+    assert (annealed(1) == annealed(1)).all()
+    plain = clusters.perplexity(STREAM, clusters.exchange(STREAM, V, 4, 1e-9, 50))
+    assert min(clusters.perplexity(STREAM, annealed(seed)) for seed in range(5)) <= plain
+
+
+def test_brown_classes(brown):
+    """500 classes on the training part: 207.6 at most."""
+    found = clusters.exchange(brown.train, len(brown.vocabulary), 500, 1e-5, 50)
+    assert clusters.perplexity(brown.train, found) <= 207.6
+
+
+def test_the_class_bigrams_perplexity_by_its_definition():
+    """P(w | v) = N(c(v), c(w)) / N(c(v) .) times N(w) / N(. c(w)), counted over the bigrams of the stream."""
+    of = np.array([0, 0, 1, 1, 1, 2, 2, 2, 0])
+    first, second, word = of[STREAM[:-1]], of[STREAM[1:]], STREAM[1:]
+    logs = [
+        np.log(((first == g) & (second == h)).sum() / (first == g).sum() * (word == w).sum() / (second == h).sum())
+        for g, h, w in zip(first, second, word, strict=True)
+    ]
+    assert clusters.perplexity(STREAM, of) == pytest.approx(np.exp(-np.mean(logs)))
+
+
+@pytest.mark.parametrize("order", [1, 2, 3])
+def test_class_probabilities_sum_to_one_over_the_words(order):
+    of = np.array([0, 0, 1, 1, 1, 2, 2, 2, 0])
+    model = classes.fit(STREAM, of, order)
+    for context in [(0, 1), (8, 8), (5, 7)]:
+        p = np.exp([model.log_probabilities(np.array(context), np.array([word]))[0] for word in range(V)])
+        assert p.sum() == pytest.approx(1, abs=1e-5)
+        assert (p > 0).all()
+
+
+def test_a_word_that_training_never_shows_has_the_class_of_unk():
+    of = np.array([2, 0, 1, 1, 1, 2, 2, 2, 0])
+    model = classes.fit(STREAM, of, 2)
+    assert model.classes[8] == of[0]
+    together = (STREAM[:, None] == np.flatnonzero(of == 2)).sum() + 1  # all unseen words count as one occurrence
+    assert np.exp(model.log_share[8]) == pytest.approx(1 / together)
+
+
+def test_the_file_of_classes_comes_back_and_fits_its_vocabulary_alone(tmp_path):
+    words = ["<unk>", "NA", ",", '"', "null", "the"]
+    of = np.array([1, 0, 2, 2, 0, 1])
+    classfile.write(tmp_path / "classes.csv", of, words, np.array([5, 1, 3, 9, 2, 4]))
+    assert (classfile.read(tmp_path / "classes.csv", words) == of).all()
+    lines = (tmp_path / "classes.csv").read_text().splitlines()
+    assert lines[1:3] == ["0,null,2", "0,NA,1"]
+    with pytest.raises(InputError, match="not the classes of this vocabulary"):
+        classfile.read(tmp_path / "classes.csv", [*words, "more"])
+
+
+def test_impossible_numbers_of_classes_are_named(few):
+    with pytest.raises(InputError, match="classes=1"):
+        composed("cluster", cluster.Config, "classes=1")
+    with pytest.raises(InputError, match="classes=99999: more than the"):
+        cluster.main(composed("cluster", cluster.Config, "classes=99999", f"data={few}"))

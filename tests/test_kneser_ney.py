@@ -1,0 +1,106 @@
+"""Modified Kneser-Ney: by hand, summing to one, and to the digit of what KenLM gives for this stream."""
+
+import numpy as np
+import pytest
+
+from pipeline.core import evaluation
+from pipeline.core.errors import InputError
+from pipeline.core.ngrams import counts, kneser_ney
+
+V = 8
+TRAIN = np.random.default_rng(3).choice(V - 1, 400, p=[0.3, 0.25, 0.2, 0.1, 0.08, 0.05, 0.02])  # 7 never occurs
+FORMS = [{}, {"backoff": True}, {"drop": True}, {"backoff": True, "drop": True}]
+
+
+def every_word(model, context):
+    """P(w | context) of all words."""
+    words = range(model.counts.vocabulary)
+    return np.exp([model.log_probabilities(np.array(context), np.array([word]))[0] for word in words])
+
+
+@pytest.mark.parametrize("form", FORMS, ids=str)
+@pytest.mark.parametrize("order", [1, 2, 3, 4])
+def test_probabilities_sum_to_one(form, order):
+    """After contexts seen, half seen and never seen, among them the last words of training, that nothing follows."""
+    model = kneser_ney.fit(counts.count(TRAIN, order, V), fallback=True, **form)
+    contexts = [tuple(TRAIN[t : t + 3]) for t in (0, 5, 77)] + [(7, 1, 0), (0, 7, 2), (1, 0, 7), tuple(TRAIN[-3:])]
+    for context in contexts:
+        assert every_word(model, context).sum() == pytest.approx(1, abs=1e-6)
+
+
+def test_the_bigram_by_hand():
+    """a b a c a b, as 0 1 0 2 0 1, |V| = 4, with the fixed discounts .5, 1, 1.5."""
+    model = kneser_ney.fit(counts.count(np.array([0, 1, 0, 2, 0, 1]), 2, 4), fallback=True)
+    # bigrams: ab 2, ba 1, ac 1, ca 1. Different words before: a has b, c and the beginning: 3; b: 1; c: 1. In all 5.
+    gamma = (1 * 0.5 + 1 * 0.5 + 1 * 1.5) / 5
+    a, b, c, d = (3 - 1.5) / 5 + gamma / 4, 0.5 / 5 + gamma / 4, 0.5 / 5 + gamma / 4, gamma / 4
+    assert every_word(model, [3]) == pytest.approx([a, b, c, d])  # after the unseen word: the unigrams
+    # after a: b twice, c once; D_2 = 1, D_1 = .5 go to the unigrams
+    after_a = (1 + 0.5) / 3
+    expected = [after_a * a, (2 - 1) / 3 + after_a * b, (1 - 0.5) / 3 + after_a * c, after_a * d]
+    assert every_word(model, [0]) == pytest.approx(expected)
+
+
+def test_the_back_off_form_by_hand():
+    model = kneser_ney.fit(counts.count(np.array([0, 1, 0, 2, 0, 1]), 2, 4), backoff=True, fallback=True)
+    unigrams = every_word(model, [3])
+    alpha = (1 - 1 / 3 - 0.5 / 3) / (1 - unigrams[1] - unigrams[2])
+    expected = [alpha * unigrams[0], 1 / 3, 0.5 / 3, alpha * unigrams[3]]
+    assert every_word(model, [0]) == pytest.approx(expected)
+
+
+def test_discounts_follow_chen_and_goodman():
+    adjusted = np.repeat([1, 2, 3, 4, 9], [40, 20, 10, 6, 30])
+    y = 40 / (40 + 2 * 20)
+    expected = (1 - 2 * y * 20 / 40, 2 - 3 * y * 10 / 20, 3 - 4 * y * 6 / 10)
+    assert kneser_ney.discounts(adjusted, 3, fallback=False) == pytest.approx(expected)
+
+
+def test_undefined_discounts_are_an_error_that_names_the_way_out():
+    with pytest.raises(InputError, match=r"order 2: counts of counts \[3, 0, 0, 0\].*ngram\.fallback=true"):
+        kneser_ney.discounts(np.array([1, 1, 1, 7]), 2, fallback=False)
+    assert kneser_ney.discounts(np.array([1, 1, 1, 7]), 2, fallback=True) == (0.5, 1.0, 1.5)
+
+
+@pytest.fixture(scope="module")
+def counted(brown):
+    return {order: counts.count(brown.train, order, len(brown.vocabulary)) for order in (3, 5)}
+
+
+@pytest.mark.parametrize(
+    ("order", "form", "valid", "test", "within"),
+    [
+        (3, {}, 332.348, 310.030, 5e-6),  # KenLM without sentence marks
+        (5, {}, 329.5, 307.3, 2e-4),
+        (5, {"backoff": True, "drop": True}, 343.6, 321.4, 2e-4),  # SRILM's defaults
+    ],
+    ids=str,
+)
+def test_brown_figures(brown, counted, order, form, valid, test, within):
+    model = kneser_ney.fit(counted[order], **form)
+    found = [
+        evaluation.perplexity(model.log_probabilities(brown.before(split), brown.ids(split)))
+        for split in ("valid", "test")
+    ]
+    assert found == [pytest.approx(valid, rel=within), pytest.approx(test, rel=within)]
+
+
+def test_brown_discounts(counted):
+    """KenLM's, to its six digits."""
+    found = [kneser_ney.discounts(kneser_ney.adjusted_counts(counted[3], k), k, False) for k in (1, 2, 3)]
+    assert np.array(found) == pytest.approx(
+        np.array([[0.238631, 1.086196, 2.050579], [0.736504, 1.148565, 1.540020], [0.867872, 1.249120, 1.501221]]),
+        abs=1e-6,
+    )
+
+
+@pytest.mark.parametrize("form", FORMS, ids=str)
+def test_brown_probabilities_sum_to_one(brown, counted, form):
+    words = len(brown.vocabulary)
+    model = kneser_ney.fit(counted[5], **form)
+    random = np.random.default_rng(0)
+    for context in (brown.valid[1000:1004], brown.train[77:81], random.integers(0, words, 4)):
+        # context and word in turn, for all words at once; every fifth probability is the word's
+        stream = np.column_stack([np.tile(context, (words, 1)), np.arange(words)]).ravel()
+        scored = np.exp(model.log_probabilities(stream[:0], stream).astype(np.float64))[4::5]
+        assert scored.sum() == pytest.approx(1, abs=1e-5)
