@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from conftest import composed
+from conftest import brown_contexts, composed
 
 from pipeline import classfile, cluster
 from pipeline.core.errors import InputError
@@ -46,10 +46,21 @@ def test_annealing_is_seeded_and_finds_better_classes():
     assert min(clusters.perplexity(STREAM, annealed(seed)) for seed in range(5)) <= plain
 
 
-def test_brown_classes(brown):
+@pytest.fixture(scope="module")
+def brown_classes(brown):
+    return clusters.exchange(brown.train, len(brown.vocabulary), 500, 1e-5, 50)
+
+
+def test_brown_classes(brown, brown_classes):
     """500 classes on the training part: 207.6 at most."""
-    found = clusters.exchange(brown.train, len(brown.vocabulary), 500, 1e-5, 50)
-    assert clusters.perplexity(brown.train, found) <= 207.6
+    assert clusters.perplexity(brown.train, brown_classes) <= 207.6
+
+
+@pytest.mark.parametrize("order", [3, 5])
+def test_brown_class_probabilities_sum_to_one(brown, brown_classes, order, every_word):
+    model = classes.fit(brown.train, brown_classes, order)
+    for context in brown_contexts(brown):
+        assert every_word(model, context).sum() == pytest.approx(1, abs=1e-5)
 
 
 def test_the_class_bigrams_perplexity_by_its_definition():

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from conftest import brown_contexts
 
 from pipeline.core import evaluation
 from pipeline.core.errors import InputError
@@ -12,7 +13,7 @@ TRAIN = np.random.default_rng(3).choice(V - 1, 400, p=[0.3, 0.25, 0.2, 0.1, 0.08
 FORMS = [{}, {"backoff": True}, {"drop": True}, {"backoff": True, "drop": True}]
 
 
-def every_word(model, context):
+def every_word_of(model, context):
     """P(w | context) of all words."""
     words = range(model.counts.vocabulary)
     return np.exp([model.log_probabilities(np.array(context), np.array([word]))[0] for word in words])
@@ -25,7 +26,7 @@ def test_probabilities_sum_to_one(form, order):
     model = kneser_ney.fit(counts.count(TRAIN, order, V), fallback=True, **form)
     contexts = [tuple(TRAIN[t : t + 3]) for t in (0, 5, 77)] + [(7, 1, 0), (0, 7, 2), (1, 0, 7), tuple(TRAIN[-3:])]
     for context in contexts:
-        assert every_word(model, context).sum() == pytest.approx(1, abs=1e-6)
+        assert every_word_of(model, context).sum() == pytest.approx(1, abs=1e-6)
 
 
 def test_the_bigram_by_hand():
@@ -34,19 +35,19 @@ def test_the_bigram_by_hand():
     # bigrams: ab 2, ba 1, ac 1, ca 1. Different words before: a has b, c and the beginning: 3; b: 1; c: 1. In all 5.
     gamma = (1 * 0.5 + 1 * 0.5 + 1 * 1.5) / 5
     a, b, c, d = (3 - 1.5) / 5 + gamma / 4, 0.5 / 5 + gamma / 4, 0.5 / 5 + gamma / 4, gamma / 4
-    assert every_word(model, [3]) == pytest.approx([a, b, c, d])  # after the unseen word: the unigrams
+    assert every_word_of(model, [3]) == pytest.approx([a, b, c, d])  # after the unseen word: the unigrams
     # after a: b twice, c once; D_2 = 1, D_1 = .5 go to the unigrams
     after_a = (1 + 0.5) / 3
     expected = [after_a * a, (2 - 1) / 3 + after_a * b, (1 - 0.5) / 3 + after_a * c, after_a * d]
-    assert every_word(model, [0]) == pytest.approx(expected)
+    assert every_word_of(model, [0]) == pytest.approx(expected)
 
 
 def test_the_back_off_form_by_hand():
     model = kneser_ney.fit(counts.count(np.array([0, 1, 0, 2, 0, 1]), 2, 4), backoff=True, fallback=True)
-    unigrams = every_word(model, [3])
+    unigrams = every_word_of(model, [3])
     alpha = (1 - 1 / 3 - 0.5 / 3) / (1 - unigrams[1] - unigrams[2])
     expected = [alpha * unigrams[0], 1 / 3, 0.5 / 3, alpha * unigrams[3]]
-    assert every_word(model, [0]) == pytest.approx(expected)
+    assert every_word_of(model, [0]) == pytest.approx(expected)
 
 
 def test_discounts_follow_chen_and_goodman():
@@ -95,12 +96,7 @@ def test_brown_discounts(counted):
 
 
 @pytest.mark.parametrize("form", FORMS, ids=str)
-def test_brown_probabilities_sum_to_one(brown, counted, form):
-    words = len(brown.vocabulary)
+def test_brown_probabilities_sum_to_one(brown, counted, form, every_word):
     model = kneser_ney.fit(counted[5], **form)
-    random = np.random.default_rng(0)
-    for context in (brown.valid[1000:1004], brown.train[77:81], random.integers(0, words, 4)):
-        # context and word in turn, for all words at once; every fifth probability is the word's
-        stream = np.column_stack([np.tile(context, (words, 1)), np.arange(words)]).ravel()
-        scored = np.exp(model.log_probabilities(stream[:0], stream).astype(np.float64))[4::5]
-        assert scored.sum() == pytest.approx(1, abs=1e-5)
+    for context in brown_contexts(brown):
+        assert every_word(model, context).sum() == pytest.approx(1, abs=1e-5)

@@ -4,6 +4,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from conftest import brown_contexts
 
 from pipeline.core import evaluation
 from pipeline.core.ngrams import counts, interpolated
@@ -37,7 +38,7 @@ def test_high_orders_fit_in_64_bits():
     assert (counted.places(stream)[5][5:] != counts.NEVER).all()
 
 
-def every_word(model, context):
+def every_word_of(model, context):
     """P(w | context) of all words."""
     return np.exp([model.log_probabilities(np.array(context), np.array([word]))[0] for word in range(V)])
 
@@ -46,7 +47,7 @@ def every_word(model, context):
 def test_interpolated_probabilities_sum_to_one(context):
     """After contexts seen, half seen and never seen."""
     model = interpolated.fit(TRAIN, VALID, V, 1e-9)
-    assert every_word(model, context).sum() == pytest.approx(1, abs=1e-6)
+    assert every_word_of(model, context).sum() == pytest.approx(1, abs=1e-6)
 
 
 def test_interpolated_by_hand():
@@ -72,11 +73,20 @@ def test_bins_follow_the_papers_formula():
     assert interpolated.bins_of(np.array([0, 1, 799_999]), 800_000).tolist() == [14, 13, 0]
 
 
-def test_brown_figures(brown):
+@pytest.fixture(scope="module")
+def brown_trigram(brown):
+    return interpolated.fit(brown.train, brown.valid, len(brown.vocabulary), 1e-9)
+
+
+def test_brown_probabilities_sum_to_one(brown, brown_trigram, every_word):
+    for context in brown_contexts(brown):
+        assert every_word(brown_trigram, context).sum() == pytest.approx(1, abs=1e-5)
+
+
+def test_brown_figures(brown, brown_trigram):
     """train 31.97, validation 355.8, test 329.8: what an independent program gave for this stream."""
-    model = interpolated.fit(brown.train, brown.valid, len(brown.vocabulary), 1e-9)
     found = [
-        evaluation.perplexity(model.log_probabilities(brown.before(split), brown.ids(split)))
+        evaluation.perplexity(brown_trigram.log_probabilities(brown.before(split), brown.ids(split)))
         for split in ("train", "valid", "test")
     ]
     assert found == [pytest.approx(31.97, abs=0.005), pytest.approx(355.8, abs=0.05), pytest.approx(329.8, abs=0.05)]
