@@ -51,7 +51,7 @@ test: lint  ## lint and all tests that need nothing but the environment
 test-all: lint .venv/peers  ## the same and the comparisons with independent tools, which it installs
 	python -m pytest
 
-lint: .venv/installed
+lint: .venv/installed  ## ruff alone
 	ruff check .
 	ruff format --check .
 

@@ -23,7 +23,9 @@ class Project:
 
     def __init__(self, folder):
         self.folder = folder
-        clean = {key: value for key, value in os.environ.items() if key != "MLFLOW_TRACKING_URI"}
+        # The tests may run under make themselves, whose inner make would then tell of the folders that it enters.
+        left_out = ("MLFLOW_TRACKING_URI", "MAKEFLAGS", "MAKELEVEL")
+        clean = {key: value for key, value in os.environ.items() if key not in left_out}
         self.environment = clean | {"PATH": f"{BIN}:{os.environ['PATH']}", "OMP_NUM_THREADS": "1"}
 
     def run(self, *command: str) -> str:
