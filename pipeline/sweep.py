@@ -1,7 +1,6 @@
 """What a multirun adds to its jobs: one parent run in MLflow, and a table of the grid at the end."""
 
 import atexit
-import logging
 import sys
 from pathlib import Path
 from typing import Any
@@ -13,8 +12,6 @@ from omegaconf import DictConfig, OmegaConf
 from pipeline import tracking
 from pipeline.app import FAILURE
 from pipeline.store import read_json
-
-log = logging.getLogger(__name__)
 
 FIGURES = ("valid", "test", "valid_seen", "test_seen")
 
