@@ -9,7 +9,7 @@ import numpy as np
 from tqdm import tqdm
 
 from pipeline import app, classfile, store, tracking
-from pipeline.core.errors import InputError
+from pipeline.core.errors import InputError, check_above_zero
 from pipeline.core.ngrams import clusters
 
 log = logging.getLogger(__name__)
@@ -33,9 +33,7 @@ class Config:
     def __post_init__(self):
         if self.classes < 2:
             raise InputError(f"classes={self.classes}: at least 2")
-        for key in ("passes", "tolerance", "annealing", "temperature"):
-            if not getattr(self, key) > 0:
-                raise InputError(f"{key}={getattr(self, key)}: must be above zero")
+        check_above_zero(self, "", "passes", "tolerance", "annealing", "temperature")
 
 
 def main(config: Config) -> None:

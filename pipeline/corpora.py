@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from pipeline.core.corpus import brown_paragraphs, plain_paragraphs
-from pipeline.core.errors import InputError
+from pipeline.core.errors import InputError, check_above_zero
 
 READERS = {"brown": brown_paragraphs, "plain": plain_paragraphs}
 
@@ -49,6 +49,4 @@ class CorpusConfig:
         for key in ("rare", "texts"):
             if getattr(self, key) < 0:
                 raise InputError(f"corpus.{key}={getattr(self, key)}: can't be negative")
-        for key in ("train", "valid"):
-            if getattr(self, key) <= 0:
-                raise InputError(f"corpus.{key}={getattr(self, key)}: tokens, or a share below 1; above zero")
+        check_above_zero(self, "corpus.", "train", "valid")

@@ -11,7 +11,7 @@ from typing import Protocol
 import numpy as np
 
 from pipeline import app, classfile, store, tracking
-from pipeline.core.errors import InputError
+from pipeline.core.errors import InputError, check_above_zero
 from pipeline.core.ngrams import arpa, classes, counts, interpolated, kneser_ney
 from pipeline.core.ngrams.backoff import Backoff
 
@@ -45,8 +45,7 @@ class Ngram:
             raise InputError(f"ngram.order={self.order}: deleted interpolation is the paper's trigram, order 3")
         if self.order < 1:
             raise InputError(f"ngram.order={self.order}: must be at least 1")
-        if self.tolerance <= 0:
-            raise InputError(f"ngram.tolerance={self.tolerance:g}: must be above zero")
+        check_above_zero(self, "ngram.", "tolerance")
         if (self.kind == "class") != (self.classes > 0):
             raise InputError(
                 f"ngram.classes={self.classes} with ngram.kind={self.kind}: a class model, and it alone, has classes"

@@ -1,4 +1,4 @@
-"""Stage report: the comparison table and the learning curves, from the arrays of all models."""
+"""Stage report: a comparison table and the learning curves, from the arrays of all models."""
 
 import logging
 import re
@@ -14,8 +14,6 @@ from pipeline.reporting.table import Row
 
 log = logging.getLogger(__name__)
 
-MARKS = ("<!-- table1 -->", "<!-- end of table1 -->")
-
 
 @dataclass
 class Table:
@@ -23,12 +21,15 @@ class Table:
 
     rows: list[Row]
     extra: list[Row]  # what the paper's table does not have
+    yardstick: str  # the model to which networks are compared by ratio, or ""
+    join: list[str]  # files of other tables whose rows join the extra ones, so that they need not be computed again
 
 
 @dataclass
 class Config:
     """conf/report.yaml."""
 
+    name: str
     table: Table
     data: str
     predictions: str
@@ -39,39 +40,49 @@ class Config:
 
 
 def main(config: Config) -> None:
-    """Writes tables, curves, classes and metrics into config.out, and the table into the README."""
+    """Writes <name>.csv, .md, .tex, .svg and .json, extra.csv and classes.md into config.out, and the table into the
+    README."""
     corpus, predictions, out = store.read_corpus(config.data), Path(config.predictions), Path(config.out)
     rows = config.table.rows
     built = table.build(rows, predictions, corpus, config.seeds)
     extra = table.build(config.table.extra, predictions, corpus, config.seeds)
+    extra = table.join(extra, [Path(file) for file in config.table.join])
     if built.empty:
         raise InputError(f"{predictions}: no predictions of any row of the table; run `dvc repro`")
     out.mkdir(parents=True, exist_ok=True)
-    built.to_csv(out / "table1.csv", index=False, float_format="%.4f")
-    extra.to_csv(out / "extra.csv", index=False, float_format="%.4f")
+    name = config.name
+    built.to_csv(out / f"{name}.csv", index=False, float_format="%.4f")
     markdown = table.markdown(built)
+    ratios = table.ratios(built, config.table.yardstick)
+    if not ratios.empty:
+        ratios.to_csv(out / "ratios.csv", index=False, float_format="%.4f")
+        label = built.loc[config.table.yardstick]
+        markdown += f"\nPerplexity over that of {label['row']}, n = {label['n']}, on the same tokens; `seen`: those whose "
+        markdown += f"word training shows:\n\n{table.ratio_markdown(ratios)}"
     if not extra.empty:
+        extra.to_csv(out / "extra.csv", index=False, float_format="%.4f")
         markdown += f"\nNot in the paper's table:\n\n{table.markdown(extra)}"
-    (out / "table1.md").write_text(markdown, encoding="utf-8")
-    (out / "table1.tex").write_text(table.latex(built), encoding="utf-8")
-    curves.draw(rows, predictions, config.seeds, out / "curves.svg")
+    (out / f"{name}.md").write_text(markdown, encoding="utf-8")
+    (out / f"{name}.tex").write_text(table.latex(built), encoding="utf-8")
+    curves.draw(rows, predictions, config.seeds, out / f"{name}.svg")
     if Path(config.clusters).is_file():
         (out / "classes.md").write_text(wordclasses.markdown(Path(config.clusters)), encoding="utf-8")
     everything = pd.concat([part[["valid", "test"]] for part in (built, extra)]).astype(float).round(4)
-    store.write_json(out / "metrics.json", everything.to_dict("index"))
+    store.write_json(out / f"{name}.json", everything.to_dict("index"))
     if config.readme:
-        _rewrite(Path(config.readme), markdown)
-    log.info("%d of %d rows in %s", len(built), len(rows), (out / "table1.md").resolve())
+        _rewrite(Path(config.readme), name, markdown)
+    log.info("%d of %d rows in %s", len(built), len(rows), (out / f"{name}.md").resolve())
 
 
-def _rewrite(readme: Path, markdown: str) -> None:
+def _rewrite(readme: Path, name: str, markdown: str) -> None:
     """Puts the table between its marks in a file that exists."""
     text = readme.read_text(encoding="utf-8")
+    begin, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
     new, found = re.subn(
-        f"(?<={re.escape(MARKS[0])}\n).*?(?={re.escape(MARKS[1])})", lambda _: f"\n{markdown}\n", text, flags=re.DOTALL
+        f"(?<={re.escape(begin)}\n).*?(?={re.escape(end)})", lambda _: f"\n{markdown}\n", text, flags=re.DOTALL
     )
     if not found:
-        raise InputError(f"{readme}: the marks {MARKS[0]} and {MARKS[1]} are not there, each on a line of its own")
+        raise InputError(f"{readme}: the marks {begin} and {end} are not there, each on a line of its own")
     with store.replacing(readme) as temporary:
         temporary.write_text(new, encoding="utf-8")
 

@@ -13,11 +13,17 @@ from pipeline import tracking
 from pipeline.app import FAILURE
 from pipeline.store import read_json
 
-FIGURES = ("valid", "test", "valid_seen", "test_seen")
+FIGURES = ("valid", "valid_seen")  # a grid is there to choose, and test is not for choosing
 
 
 class Grid(Callback):
-    """Hydra's callback of conf/train.yaml. A single run passes it by."""
+    """Hydra's callback of conf/train.yaml. A single run passes it by.
+
+    table: a second place for grid.csv, relative to where the command was called; "" for none.
+    """
+
+    def __init__(self, table: str = ""):
+        self.table = table
 
     def on_multirun_start(self, config: DictConfig, **kwargs: Any) -> None:
         """Opens the parent run; the jobs, in this process or others, find it in their environment."""
@@ -33,6 +39,8 @@ class Grid(Callback):
         table = collect(Path(config.hydra.sweep.dir))
         path = Path(config.hydra.sweep.dir, "grid.csv")
         table.to_csv(path, index=False)
+        if self.table:
+            table.drop(columns="failure").to_csv(self.table, index=False, float_format="%.2f")
         print(f"\n{table.to_string(index=False, float_format='%.2f', na_rep='')}\n\n{path}")
         failed = int((table["failure"] != "").sum())
         self.parent.metrics({"jobs": len(table), "failed": failed, "best_valid_perplexity": table["valid"].min()})

@@ -77,7 +77,7 @@ def test_one_command_gives_the_table(project):
     assert markdown in (project.folder / "README.md").read_text()
     assert markdown in project.output
     assert project.output.rstrip().endswith(f"{project.folder}/reports")
-    assert (project.folder / "reports" / "curves.svg").read_text().count("<path") > 5
+    assert (project.folder / "reports" / "table1.svg").read_text().count("<path") > 5
     assert r"\begin{tabular}" in (project.folder / "reports" / "table1.tex").read_text()
 
 

@@ -119,24 +119,30 @@ def test_stopping_reads_every_fourth_block():
 
 
 def test_the_papers_update(recipe, corpus):
-    """theta += e dL/dtheta for each word, less e lambda theta for weights and not for biases."""
-    paper = replace(
-        recipe, optimiser="ascent", schedule="inverse", rate=0.1, decay=0.0, samples=0, dropout=0.0, weight_decay=0.01
-    )
-    paper = replace(paper, batch=1)
+    """theta += e dL/dtheta, summed over the words of the batch."""
+    paper = replace(recipe, optimiser="ascent", schedule="inverse", rate=0.1, decay=0.0, samples=0, dropout=0.0)
     trainer = Trainer(SMALL, paper, corpus, 0, "cpu", Forgetful())
     before = copy.deepcopy(trainer.network)
-    trainer._step(np.array([7]))
-    with torch.no_grad():
-        for name in ("C", "H", "WU"):
-            getattr(before, name).mul_(1 - 0.1 * 0.01)
-    context = torch.tensor(trainer.context[[7]]).long()
-    plain = torch.nn.functional.nll_loss  # at the parameters before decay, as the update reads them
-    start = Trainer(SMALL, paper, corpus, 0, "cpu", Forgetful()).network
-    plain(start(context), torch.tensor(corpus.train[[7]]).long()).backward()
+    words = np.array([7, 8, 1500])
+    trainer._step(words)
+    log_p = before(torch.tensor(trainer.context[words]).long())
+    torch.nn.functional.nll_loss(log_p, torch.tensor(corpus.train[words]).long(), reduction="sum").backward()
     for name, parameter in trainer.network.named_parameters():
-        expected = getattr(before, name) - 0.1 * getattr(start, name).grad
+        expected = getattr(before, name) - 0.1 * getattr(before, name).grad
         assert torch.allclose(parameter, expected, atol=1e-6), name
+
+
+@pytest.mark.parametrize("batch", [1, 7, 512])
+def test_weights_decay_for_each_word_and_biases_do_not(recipe, corpus, batch):
+    """At a rate too small for any gradient to show, with a lambda that makes up for it."""
+    still = replace(recipe, optimiser="ascent", schedule="inverse", rate=1e-12, weight_decay=1e8, epochs=1, batch=batch)
+    trainer = Trainer(SMALL, still, corpus, 0, "cpu", Forgetful())
+    before = copy.deepcopy(trainer.network)
+    after = trainer.run()
+    for name in ("C", "H", "WU"):
+        expected = getattr(before, name) * (1 - 1e-4) ** len(corpus.train)
+        assert torch.allclose(getattr(after, name), expected, rtol=1e-3), name
+    assert torch.allclose(after.b, before.b) and torch.allclose(after.d, before.d)
 
 
 def test_adam_is_torchs_where_every_row_is_touched(recipe, corpus):

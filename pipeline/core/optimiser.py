@@ -11,11 +11,13 @@ from pipeline.core.network import Network
 
 def updates(network: Network, gradient: Gradient) -> Iterator[tuple[str, Tensor, Tensor, Tensor | None]]:
     """Name, parameter, gradient and touched rows (None: all) of each parameter."""
+    every = len(gradient.candidates) == len(network.b)  # the full softmax
+    candidates = None if every else gradient.candidates
     yield "C", network.C, gradient.C, gradient.words
     yield "H", network.H, gradient.H, None
     yield "d", network.d, gradient.d, None
-    yield "WU", network.WU, gradient.WU, gradient.candidates
-    yield "b", network.b, gradient.b, gradient.candidates
+    yield "WU", network.WU, gradient.WU, candidates
+    yield "b", network.b, gradient.b, candidates
 
 
 class Ascent:

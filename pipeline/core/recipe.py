@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 
-from pipeline.core.errors import InputError
+from pipeline.core.errors import InputError, check_above_zero
 
 
 @dataclass
@@ -37,9 +37,7 @@ class Recipe:
             if getattr(self, key) not in known:
                 raise InputError(f"recipe.{key}={getattr(self, key)!r}: choose one of {', '.join(known)}")
         above_zero = ["rate", "batch", "epochs", "patience", "stopping_block", "stopping_every"]
-        for key in above_zero + (["epsilon"] if self.optimiser == "adam" else []):
-            if not 0 < getattr(self, key) < math.inf:  # NaN fails both
-                raise InputError(f"recipe.{key}={getattr(self, key)}: must be above zero")
+        check_above_zero(self, "recipe.", *above_zero, *(["epsilon"] if self.optimiser == "adam" else []))
         for key in ("decay", "weight_decay", "samples", "power", "features", "weights"):
             if not 0 <= getattr(self, key) < math.inf:
                 raise InputError(f"recipe.{key}={getattr(self, key)}: must be zero or above")

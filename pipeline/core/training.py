@@ -18,6 +18,8 @@ from pipeline.core.sampling import Sampler, inclusion_probabilities
 from pipeline.core.scoring import log_probabilities
 from pipeline.core.vocabulary import contexts
 
+DECAY_STEPS = 16  # weight decay passes over all weights, touched or not, so it is done for so many steps at once
+
 
 @dataclass(frozen=True)
 class Corpus:
@@ -130,6 +132,8 @@ class Trainer:
             words = order[progress.step * recipe.batch : (progress.step + 1) * recipe.batch]
             pending += self._step(words) * len(words)
             progress.step += 1
+            if recipe.weight_decay and (progress.step % DECAY_STEPS == 0 or progress.step == self.steps):
+                self._decay(min(progress.step * recipe.batch, len(order)))
             on_step(progress, len(words))
             if progress.step % 64 == 0 or progress.step == self.steps:
                 done = min(progress.step * recipe.batch, len(order))
@@ -151,17 +155,18 @@ class Trainer:
         target = torch.from_numpy(self.corpus.train[words]).to(self.device).long()
         candidates, log_inclusion = self.sampler.draw(target, self.generator)
         slope = gradient(self.network, context, target, candidates, log_inclusion, self.recipe.dropout, self.generator)
-        rate = self._rate()
-        if self.recipe.weight_decay:
-            self._decay(rate, len(words))
-        self.optimiser.step(self.network, slope, rate, len(words))
+        self.optimiser.step(self.network, slope, self._rate(), len(words))
         return slope.loss
 
     @torch.no_grad()
-    def _decay(self, rate: float, words: int) -> None:
-        """theta -= e_t lambda theta, once for each word of the batch; not for biases (paper, section 3)."""
+    def _decay(self, done: int) -> None:
+        """theta -= e_t lambda theta for each word since the last call; not for biases (paper, section 3).
+
+        done: words of the epoch under way.
+        """
+        words = (done - 1) % (DECAY_STEPS * self.recipe.batch) + 1
         for name in ("C", "H", "WU"):
-            getattr(self.network, name).mul_((1 - rate * self.recipe.weight_decay) ** words)
+            getattr(self.network, name).mul_((1 - self._rate() * self.recipe.weight_decay) ** words)
 
     def _checked(self, loss: float, words: int) -> float:
         """A loss summed over so many words, if it is a number that exp can take (NaN is not below anything)."""

@@ -59,6 +59,16 @@ def build(rows: list[Row], predictions: Path, corpus: store.Corpus, seeds: list[
     return table.astype(dict.fromkeys(WHOLE, "Int64"))
 
 
+def join(table: pd.DataFrame, files: list[Path]) -> pd.DataFrame:
+    """The table and the rows of other tables' CSV files."""
+    for file in files:
+        if not file.is_file():
+            raise InputError(f"table.join: no file {file}: check it out again, or take it out of the table's config")
+        other = pd.read_csv(file).astype(dict.fromkeys(WHOLE, "Int64"))
+        table = pd.concat([table, other.set_index("row", drop=False)])
+    return table
+
+
 def _line(row: Row, folders: list[Path], corpus: store.Corpus) -> dict:
     line = {key: getattr(row, key) for key in ARCHITECTURE}
     line |= {f"paper_{split}": row.paper.get(split) for split in store.SPLITS} | {"seeds": len(folders)}
@@ -75,6 +85,28 @@ def _line(row: Row, folders: list[Path], corpus: store.Corpus) -> dict:
         if (folders[0] / "raw").is_dir():
             line[f"{split}_raw"] = np.mean([perplexity(store.read_predictions(f, f"raw/{split}")) for f in folders])
     return line
+
+
+def ratios(table: pd.DataFrame, yardstick: str) -> pd.DataFrame:
+    """Each network's and mixture's perplexity over that of the model `yardstick` on the same stream.
+
+    Perplexities of two streams can't be compared; how far one model is below another can. *_seen: both over the tokens
+    whose word training shows. reached: ours are at or below the paper's ratios on both splits, over both kinds of
+    tokens. Empty where the yardstick is not in the table.
+    """
+    networks = table[table["model"] == "network"]
+    ratio = pd.DataFrame({"row": networks["row"]})
+    if yardstick not in table.index:
+        return ratio.iloc[:0]
+    measure = table.loc[yardstick]
+    for split in ("valid", "test"):
+        for column in (split, f"{split}_seen", f"paper_{split}"):
+            ratio[column] = networks[column].astype(float) / float(measure[column])
+    below = [
+        ratio[f"{split}{tokens}"] <= ratio[f"paper_{split}"] for split in ("valid", "test") for tokens in ("", "_seen")
+    ]
+    ratio["reached"] = np.logical_and.reduce(below)
+    return ratio
 
 
 def for_reading(table: pd.DataFrame) -> pd.DataFrame:
@@ -102,7 +134,20 @@ def _text(value: object, form: str) -> str:
 
 def markdown(table: pd.DataFrame) -> str:
     """A Markdown table."""
-    read = for_reading(table)
+    return _markdown(for_reading(table))
+
+
+def ratio_markdown(ratios: pd.DataFrame) -> str:
+    """The ratios as a Markdown table, with three digits."""
+    read = ratios.drop(columns="reached").astype(object)
+    for column in read.columns[1:]:
+        read[column] = [_text(value, "{:.3f}") for value in read[column]]
+    read.columns = [column.replace("paper_", "the paper's ").replace("_", ", ") for column in read.columns]
+    read["reached"] = ["yes" if reached else "no" for reached in ratios["reached"]]
+    return _markdown(read)
+
+
+def _markdown(read: pd.DataFrame) -> str:
     align = ["left"] + ["right"] * (len(read.columns) - 1)
     return read.to_markdown(index=False, disable_numparse=True, colalign=align) + "\n"
 

@@ -1,0 +1,87 @@
+"""python -m benchmarks [race] [scoring] [scaling]: measures, and writes reports/benchmark.md.
+
+A part's figures are kept in timings/bench-<part>.csv, so that a part can be measured again alone.
+"""
+
+import argparse
+import datetime
+import os
+import platform
+import re
+import subprocess
+from pathlib import Path
+
+import pandas as pd
+import torch
+
+from benchmarks import race, scaling, scoring
+
+RUNS = {"race": race.run, "scoring": scoring.run, "scaling": scaling.run}
+REPORT = Path("reports/benchmark.md")
+
+
+def machine() -> str:
+    """Processor, cores and versions of this machine."""
+    cpuinfo = Path("/proc/cpuinfo")
+    names = re.findall(r"model name\s*: (.*)", cpuinfo.read_text()) if cpuinfo.is_file() else []
+    commit = subprocess.run(
+        ["git", "describe", "--always", "--dirty"], capture_output=True, text=True, check=True
+    ).stdout.strip()
+    return (
+        f"{datetime.date.today()}, commit {commit}; {os.cpu_count()} cores, {(names or [platform.processor()])[0]}, "
+        f"{torch.backends.cpu.get_cpu_capability()}; Python {platform.python_version()}, torch {torch.__version__}"
+    )
+
+
+def race_text(curves: pd.DataFrame) -> str:
+    """The race's tables and the sentence that they come to."""
+    table = race.summary(curves)
+    verdict = []
+    for model, both in table.groupby("model"):
+        best = both["seconds to goal"].groupby("who").min()
+        verdict.append(
+            f"- **{model}: {best['plain'] / best['ours']:.1f} times fewer machine-seconds**: {best['plain']:.0f} s by "
+            f"the plain loop, {best['ours']:.1f} s by ours, to the plain loop's best validation perplexity, "
+            f"{both['goal'].iloc[0]:.1f}."
+        )
+    return "\n".join(verdict) + "\n\n" + _markdown(table.reset_index().drop(columns="goal"))
+
+
+def _markdown(table: pd.DataFrame) -> str:
+    return table.to_markdown(index=False, floatfmt=",.4g", intfmt=",") + "\n"
+
+
+def report() -> str:
+    """The whole report, of the parts that have been measured."""
+    text = ["# How fast it is", "Written by `make bench`; each part says when and where it was measured."]
+    for part, module in {"race": race, "scoring": scoring, "scaling": scaling}.items():
+        file = _file(part)
+        if not file.is_file():
+            continue
+        where = file.with_suffix(".txt").read_text(encoding="utf-8")
+        title, _, explanation = module.__doc__.partition("\n\n")
+        figures = pd.read_csv(file)
+        body = race_text(figures) if part == "race" else _markdown(figures)
+        text += [f"## {' '.join(title.rstrip('.').split())}", where, explanation.strip(), body]
+    return "\n\n".join(paragraph for paragraph in text if paragraph)
+
+
+def _file(part: str) -> Path:
+    return Path("timings", f"bench-{part}.csv")
+
+
+def main() -> None:
+    """Measures the parts named, or all."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("parts", nargs="*", choices=[*RUNS, []], help="default: all")
+    Path("timings").mkdir(exist_ok=True)
+    for part in parser.parse_args().parts or RUNS:
+        measured = RUNS[part]()
+        measured.to_csv(_file(part), index=measured.index.name is not None or measured.index.nlevels > 1)
+        _file(part).with_suffix(".txt").write_text(machine(), encoding="utf-8")
+        REPORT.write_text(report(), encoding="utf-8")
+    print(REPORT.read_text(encoding="utf-8"))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,146 @@
+"""Our training against the plain loop: time of the whole machine to the same validation perplexity.
+
+The plain loop uses all cores at once; ours trains a network on each core, so one network's time is the wall time over
+the number of cores. Runs of the two take turns. Time for evaluation is left out of both. Each side may choose: the
+plain loop its rate, ours the epochs over which its rate falls.
+"""
+
+import math
+import os
+import time
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
+from multiprocessing import get_context
+from resource import RUSAGE_SELF, getrusage
+
+import numpy as np
+import pandas as pd
+import torch
+from omegaconf import OmegaConf
+
+from benchmarks import plain
+from pipeline import store
+from pipeline.core import evaluation
+from pipeline.core.checkpoint import Forgetful
+from pipeline.core.network import Architecture, Network
+from pipeline.core.scoring import log_probabilities
+from pipeline.core.training import Corpus, Recipe, Trainer
+
+MODELS = ["mlp1", "mlp9"]
+RATES = [3e-4, 5e-4, 1e-3, 2e-3]  # of the plain loop
+EPOCHS = [1, 2, 3, 4]  # of ours
+LOOKS = 4  # evaluations an epoch; the plain loop stops when one epoch has brought nothing better
+CORES = os.cpu_count()
+
+
+def setting(model: str) -> tuple[store.Corpus, Trainer]:
+    """Corpus, and a trainer by the table's recipe."""
+    corpus = store.read_corpus("data/brown")
+    recipe = Recipe(**OmegaConf.load("conf/recipe/modern.yaml"))
+    return corpus, trainer(model, recipe, corpus, 0)
+
+
+def trainer(model: str, recipe: Recipe, corpus: store.Corpus, seed: int) -> Trainer:
+    """A trainer of one of conf/model's networks."""
+    ids = Corpus(corpus.train, corpus.valid, len(corpus.vocabulary), corpus.mark)
+    architecture = Architecture(**OmegaConf.load(f"conf/model/{model}.yaml"))
+    return Trainer(architecture, recipe, ids, seed, "cpu", Forgetful())
+
+
+def validation(trainer: Trainer, network: Network) -> float:
+    """Perplexity on the stopping tokens, as early stopping sees it."""
+    raw = log_probabilities(network, trainer.stopping_context, trainer.stopping_target)
+    share = evaluation.fit_share(raw, trainer.stopping_target, trainer.unseen)
+    return evaluation.perplexity(evaluation.apply_share(raw, trainer.stopping_target, trainer.unseen, share))
+
+
+def run_plain(model: str, rate: float) -> pd.DataFrame:
+    """The plain loop's curve at one rate."""
+    torch.set_num_threads(CORES)
+    corpus, ours = setting(model)
+    torch.manual_seed(0)
+    network = plain.Plain(ours.network.architecture, len(corpus.vocabulary), ours.network.b.detach())
+    context = torch.from_numpy(ours.context.astype(np.int64))
+    target = torch.from_numpy(corpus.train.astype(np.int64))
+    curve = []
+    for seconds, words in plain.train(network, context, target, rate, LOOKS):
+        curve.append((seconds, words, validation(ours, network.as_network())))
+        best = int(np.argmin([perplexity for _, _, perplexity in curve]))
+        if len(curve) - best > LOOKS:
+            break
+    return _frame(curve, model, "plain", f"rate {rate:g}")
+
+
+def run_ours(model: str, epochs: int, seed: int) -> pd.DataFrame:
+    """Our curve with one core."""
+    torch.set_num_threads(1)
+    corpus, base = setting(model)
+    ours = trainer(model, replace(base.recipe, epochs=epochs), corpus, seed)
+    marks = {ours.steps * look // LOOKS for look in range(1, LOOKS + 1)}
+    curve, words, seconds, start = [], 0, 0.0, time.perf_counter()
+
+    def on_step(progress, new):
+        nonlocal words, seconds, start
+        words += new
+        if progress.step in marks:
+            seconds += time.perf_counter() - start
+            curve.append((seconds, words, validation(ours, ours.network)))
+            start = time.perf_counter()
+
+    def on_epoch(epoch):
+        nonlocal start  # the trainer's own evaluation is over
+        start = time.perf_counter()
+
+    ours.run(on_step, on_epoch)
+    return _frame(curve, model, "ours", f"{epochs} epochs" if epochs > 1 else "1 epoch", seed)
+
+
+def _frame(curve: list[tuple], model: str, who: str, choice: str, seed: int = 0) -> pd.DataFrame:
+    frame = pd.DataFrame(curve, columns=["seconds", "words", "perplexity"])
+    peak = getrusage(RUSAGE_SELF).ru_maxrss / 1024
+    return frame.assign(model=model, who=who, choice=choice, seed=seed, peak_memory_mb=peak)
+
+
+def run() -> pd.DataFrame:
+    """All curves, a line an evaluation."""
+    curves = []
+    for model in MODELS:
+        for rate, epochs in zip(RATES, EPOCHS, strict=True):
+            curves += in_processes(run_plain, [(model, rate)])
+            curves += in_processes(run_ours, [(model, epochs, seed) for seed in range(CORES)])
+            print(summary(pd.concat(curves)).to_string(), flush=True)
+    return pd.concat(curves, ignore_index=True)
+
+
+def in_processes(function, arguments: list[tuple]) -> list:
+    """Each call in a fresh process of its own, all at once; so each has its own threads and peak of memory."""
+    with ProcessPoolExecutor(len(arguments), get_context("spawn"), max_tasks_per_child=1) as pool:
+        return [future.result() for future in [pool.submit(function, *each) for each in arguments]]
+
+
+def summary(curves: pd.DataFrame) -> pd.DataFrame:
+    """For each model and side: its fastest way to the plain loop's best perplexity, in seconds of the whole machine."""
+    lines = []
+    for model, both in curves.groupby("model"):
+        goal = both.loc[both["who"] == "plain", "perplexity"].min()
+        for who, runs in both.groupby("who"):
+            share = 1 if who == "plain" else CORES
+            choices = []
+            for choice, run in runs.groupby("choice"):
+                reached = run[run["perplexity"] <= goal].groupby("seed")["seconds"].min()
+                complete = len(reached) == run["seed"].nunique()
+                last = run.groupby("seed").last()
+                choices.append(
+                    {
+                        "model": model,
+                        "who": who,
+                        "choice": choice,
+                        "words/s": share * (last["words"] / last["seconds"]).mean(),
+                        "best perplexity": run.groupby("seed")["perplexity"].min().mean(),
+                        "goal": goal,
+                        "seconds to goal": reached.mean() / share if complete else math.inf,
+                        "peak memory, MB": run["peak_memory_mb"].max(),
+                    }
+                )
+            lines += choices
+    return pd.DataFrame(lines).set_index(["model", "who", "choice"])

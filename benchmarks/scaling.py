@@ -1,0 +1,94 @@
+"""Cost by the size of the vocabulary and of the corpus, on ids drawn from Zipf's distribution: it grows linearly.
+
+For each size, in a process of its own on one thread: training steps of MLP9 by the table's recipe, exact scoring, and
+Kneser-Ney 5.
+"""
+
+import time
+from resource import RUSAGE_SELF, getrusage
+
+import numpy as np
+import pandas as pd
+import torch
+from omegaconf import OmegaConf
+
+from benchmarks.race import in_processes
+from pipeline.core.checkpoint import Forgetful
+from pipeline.core.network import Architecture
+from pipeline.core.ngrams import counts, kneser_ney
+from pipeline.core.scoring import log_probabilities
+from pipeline.core.training import Corpus, Recipe, Trainer
+
+VOCABULARIES = [5_000, 18_000, 50_000, 100_000]  # at a million words
+TOKENS = [100_000, 1_000_000, 14_000_000]  # at 18,000 words of vocabulary
+TRAINED = 400_000  # words of which the time is taken, after as many steps to warm up as an eighth of them makes
+SCORED = 10_000
+
+
+class EnoughError(Exception):
+    """Ends a training whose time is known."""
+
+
+def ids(tokens: int, vocabulary: int) -> np.ndarray:
+    """Word ids (tokens,), the i-th most frequent with a probability like 1 / (i + 2.7)."""
+    weight = 1 / (np.arange(vocabulary) + 2.7)
+    chance = np.random.default_rng(0).random(tokens)
+    return np.searchsorted(np.cumsum(weight) / weight.sum(), chance).clip(max=vocabulary - 1).astype(np.int32)
+
+
+def network_cost(tokens: int, vocabulary: int) -> dict:
+    """Time and memory of training and exact scoring."""
+    torch.set_num_threads(1)
+    stream = ids(tokens, vocabulary)
+    recipe = Recipe(**OmegaConf.load("conf/recipe/modern.yaml"))
+    start = time.perf_counter()
+    architecture = Architecture(**OmegaConf.load("conf/model/mlp9.yaml"))
+    trainer = Trainer(architecture, recipe, Corpus(stream, stream[:1000], vocabulary, 0), 0, "cpu", Forgetful())
+    ready, clock, seen = time.perf_counter() - start, [], 0
+
+    def on_step(progress, words):
+        nonlocal seen
+        seen += words
+        clock.append((time.perf_counter(), seen))
+        if seen >= TRAINED * 9 // 8:
+            raise EnoughError
+
+    try:
+        trainer.run(on_step)
+    except EnoughError:
+        pass
+    (begin, before), (end, after) = clock[len(clock) // 9], clock[-1]
+    start = time.perf_counter()
+    log_probabilities(trainer.network, trainer.context[:SCORED], stream[:SCORED])
+    return {
+        "words": tokens,
+        "vocabulary": vocabulary,
+        "ready, s": ready,
+        "training, µs a word": 1e6 * (end - begin) / (after - before),
+        "scoring, µs a word": 1e6 * (time.perf_counter() - start) / SCORED,
+        "peak memory of the network, MB": getrusage(RUSAGE_SELF).ru_maxrss / 1024,
+    }
+
+
+def ngram_cost(tokens: int, vocabulary: int) -> dict:
+    """Time and memory of Kneser-Ney 5: counting, smoothing, and scoring a tenth."""
+    stream = ids(tokens, vocabulary)
+    start = time.perf_counter()
+    model = kneser_ney.fit(counts.count(stream, 5, vocabulary), fallback=True)
+    fitted = time.perf_counter()
+    model.log_probabilities(stream[:0], stream[: tokens // 10])
+    return {
+        "Kneser-Ney 5, µs a word": 1e6 * (fitted - start) / tokens,
+        "its scoring, µs a word": 1e7 * (time.perf_counter() - fitted) / tokens,
+        "its peak memory, MB": getrusage(RUSAGE_SELF).ru_maxrss / 1024,
+    }
+
+
+def run() -> pd.DataFrame:
+    """A line a size."""
+    sizes = [(1_000_000, vocabulary) for vocabulary in VOCABULARIES] + [(tokens, 18_000) for tokens in TOKENS]
+    lines = []
+    for size in dict.fromkeys(sizes):
+        lines.append(in_processes(network_cost, [size])[0] | in_processes(ngram_cost, [size])[0])
+        print(pd.DataFrame(lines).to_string(), flush=True)
+    return pd.DataFrame(lines).set_index(["words", "vocabulary"])

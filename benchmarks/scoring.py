@@ -1,0 +1,54 @@
+"""Exact scoring against the bare matrix product of the same shape: what the softmax adds to it."""
+
+import time
+
+import numpy as np
+import pandas as pd
+import torch
+
+from benchmarks.race import MODELS, setting
+from pipeline.core.network import Network
+from pipeline.core.scoring import log_probabilities
+
+TOKENS = 20_480
+BATCH = 1024  # contexts of one product
+REPEATS = 7
+
+
+def products(network: Network, z: torch.Tensor) -> None:
+    """[x; a] by WU, batch after batch, into one place: the multiplications of exact scoring and nothing else."""
+    y = torch.empty(BATCH, len(network.b))
+    for part in z.split(BATCH):
+        torch.mm(part, network.WU.T, out=y)
+
+
+@torch.no_grad()
+def run() -> pd.DataFrame:
+    """A line a model: microseconds a word on one thread, median of turns."""
+    torch.set_num_threads(1)
+    lines = []
+    for model in MODELS:
+        _, trainer = setting(model)
+        network, context, target = trainer.network, trainer.context[:TOKENS], trainer.corpus.train[:TOKENS]
+        z = network.output_inputs(torch.from_numpy(context.astype(np.int64)))
+        seconds = {"scoring": [], "product": []}
+        for _ in range(REPEATS):
+            for name, call in {
+                "scoring": lambda: log_probabilities(network, context, target),
+                "product": lambda: products(network, z),
+            }.items():
+                start = time.perf_counter()
+                call()
+                seconds[name].append(time.perf_counter() - start)
+        median = {name: np.median(values) for name, values in seconds.items()}
+        flop = 2 * TOKENS * network.WU.numel()
+        lines.append(
+            {
+                "model": model,
+                "scoring, µs a word": 1e6 * median["scoring"] / TOKENS,
+                "bare product, µs a word": 1e6 * median["product"] / TOKENS,
+                "bare product, GFLOP/s": flop / median["product"] / 1e9,
+                "scoring reaches": median["product"] / median["scoring"],
+            }
+        )
+    return pd.DataFrame(lines).set_index("model")
