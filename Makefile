@@ -17,7 +17,7 @@ export OMP_NUM_THREADS := 1
 # fight for one line; through cat there is no terminal, and none is drawn.
 SIDE_BY_SIDE := xargs -P $(JOBS) -I {} dvc --wait-for-lock repro --single-item {} 2>&1 | cat
 
-.PHONY: help repro demo verify test test-all lint ui lock clean
+.PHONY: help repro faithful bench demo verify test test-all lint ui lock clean
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -29,6 +29,16 @@ repro: .venv/installed  ## the whole pipeline on all cores: download, train, mix
 	dvc stage list --name-only classes mix | $(SIDE_BY_SIDE)
 	dvc repro
 	@cat reports/table1.md && echo && echo "$(CURDIR)/reports"
+
+faithful: .venv/installed  ## two networks by the paper's own training procedure: hours; goes on where it was stopped
+	dvc repro preprocess
+	dvc stage list --name-only experiments/faithful/dvc.yaml | grep train | $(SIDE_BY_SIDE)
+	dvc repro experiments/faithful/dvc.yaml
+	@cat reports/faithful.md
+
+bench: .venv/installed  ## training against plain PyTorch, scoring, cost by size: an hour alone on the machine
+	dvc repro preprocess
+	python -m benchmarks
 
 demo: .venv/installed  ## every stage on 20 texts with a tiny network, in outputs/demo
 	python -m pipeline.download out=data/raw/brown

@@ -1,4 +1,4 @@
-"""python -m benchmarks [race] [scoring] [scaling]: measures, and writes reports/benchmark.md.
+"""python -m benchmarks [race] [scoring] [scaling] [batches]: measures, and writes reports/benchmark.md.
 
 A part's figures are kept in timings/bench-<part>.csv, so that a part can be measured again alone.
 """
@@ -14,9 +14,9 @@ from pathlib import Path
 import pandas as pd
 import torch
 
-from benchmarks import race, scaling, scoring
+from benchmarks import batches, race, scaling, scoring
 
-RUNS = {"race": race.run, "scoring": scoring.run, "scaling": scaling.run}
+PARTS = {"race": race, "scoring": scoring, "scaling": scaling, "batches": batches}
 REPORT = Path("reports/benchmark.md")
 
 
@@ -54,7 +54,7 @@ def _markdown(table: pd.DataFrame) -> str:
 def report() -> str:
     """The whole report, of the parts that have been measured."""
     text = ["# How fast it is", "Written by `make bench`; each part says when and where it was measured."]
-    for part, module in {"race": race, "scoring": scoring, "scaling": scaling}.items():
+    for part, module in PARTS.items():
         file = _file(part)
         if not file.is_file():
             continue
@@ -73,10 +73,10 @@ def _file(part: str) -> Path:
 def main() -> None:
     """Measures the parts named, or all."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("parts", nargs="*", choices=[*RUNS, []], help="default: all")
+    parser.add_argument("parts", nargs="*", choices=[*PARTS, []], help="default: all")
     Path("timings").mkdir(exist_ok=True)
-    for part in parser.parse_args().parts or RUNS:
-        measured = RUNS[part]()
+    for part in parser.parse_args().parts or PARTS:
+        measured = PARTS[part].run()
         measured.to_csv(_file(part), index=measured.index.name is not None or measured.index.nlevels > 1)
         _file(part).with_suffix(".txt").write_text(machine(), encoding="utf-8")
         REPORT.write_text(report(), encoding="utf-8")

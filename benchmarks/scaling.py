@@ -4,6 +4,7 @@ For each size, in a process of its own on one thread: training steps of MLP9 by 
 Kneser-Ney 5.
 """
 
+import contextlib
 import time
 from resource import RUSAGE_SELF, getrusage
 
@@ -53,10 +54,8 @@ def network_cost(tokens: int, vocabulary: int) -> dict:
         if seen >= TRAINED * 9 // 8:
             raise EnoughError
 
-    try:
+    with contextlib.suppress(EnoughError):
         trainer.run(on_step)
-    except EnoughError:
-        pass
     (begin, before), (end, after) = clock[len(clock) // 9], clock[-1]
     start = time.perf_counter()
     log_probabilities(trainer.network, trainer.context[:SCORED], stream[:SCORED])

@@ -57,8 +57,10 @@ def main(config: Config) -> None:
     if not ratios.empty:
         ratios.to_csv(out / "ratios.csv", index=False, float_format="%.4f")
         label = built.loc[config.table.yardstick]
-        markdown += f"\nPerplexity over that of {label['row']}, n = {label['n']}, on the same tokens; `seen`: those whose "
-        markdown += f"word training shows:\n\n{table.ratio_markdown(ratios)}"
+        markdown += (
+            f"\nPerplexity over that of {label['row']}, n = {label['n']}, on the same tokens; `seen`: those whose word "
+            f"training shows:\n\n{table.ratio_markdown(ratios)}"
+        )
     if not extra.empty:
         extra.to_csv(out / "extra.csv", index=False, float_format="%.4f")
         markdown += f"\nNot in the paper's table:\n\n{table.markdown(extra)}"

@@ -14,7 +14,8 @@ from mlflow import MlflowClient
 
 from pipeline.app import ROOT
 
-TRACKED = ["conf", "pipeline", "dvc.yaml", "README.md", "Makefile", "requirements.txt", ".gitignore", ".dvcignore"]
+TRACKED = ["conf", "pipeline", "experiments", "dvc.yaml", "README.md", "Makefile", "requirements.txt"]
+TRACKED += [".gitignore", ".dvcignore"]
 BIN = Path(sys.executable).parent
 
 
@@ -51,6 +52,10 @@ def project(tmp_path_factory, brown_raw):
     project = Project(folder)
     project.edit("corpus/brown", path=str(brown_raw), texts=30, train=0.7, valid=0.15)
     project.edit("recipe/modern", epochs=1, batch=64, samples=50)
+    project.edit("recipe/paper", epochs=2)
+    project.edit("report", seeds=[0, 1])  # two are enough for a standard deviation
+    pipeline = (folder / "dvc.yaml").read_text()
+    (folder / "dvc.yaml").write_text(re.sub(r"\n      mlp\d+-2: .*", "", pipeline))
     project.edit("cluster", passes=1)
     for model in ("mlp1", "mlp3", "mlp5", "mlp7", "mlp9"):
         project.edit(f"model/{model}", m=2, **({} if model == "mlp3" else {"h": 3}))
@@ -73,6 +78,11 @@ def test_one_command_gives_the_table(project):
     assert table[["valid", "test"]].notna().all(axis=None)
     assert table.loc[table["mix"] != True, ["train", "valid_raw", "test_raw"]].notna().all(axis=None)  # noqa: E712
     assert (table["valid"] < table["valid_raw"].fillna(1e9)).all()
+    networks = table["model"] == "network"
+    assert (table["seeds"] == networks.map({True: 2, False: 1})).all()
+    assert (table["test_sd"].notna() == networks).all()
+    ratios = pd.read_csv(project.folder / "reports" / "ratios.csv")
+    assert ratios["test"].tolist() == pytest.approx(table.loc[networks, "test"] / table["test"][13], abs=1e-4)
     markdown = (project.folder / "reports" / "table1.md").read_text()
     assert markdown in (project.folder / "README.md").read_text()
     assert markdown in project.output
@@ -92,7 +102,7 @@ def test_its_runs_are_one_group_in_mlflow(project):
     ngrams = [f"class{c}-3-0" for c in (150, 200, 500, 1000, 2000)] + ["class500-4-0", "class500-5-0"]
     ngrams += ["interpolated3-0", "kn3-0", "kn4-0", "kn5-0", "kn5-backoff-0", "kn5-srilm-0", "best-ngram-0"]
     clusterings = [f"classes{c}-0" for c in (150, 200, 500, 1000, 2000)]
-    assert names == {*ngrams, *clusterings} | {f"mlp{k}-0" for k in range(1, 11)}
+    assert names == {*ngrams, *clusterings} | {f"mlp{k}-{seed}" for k in range(1, 11) for seed in (0, 1)}
     trained = next(run for run in children if run.info.run_name == "mlp9-0")
     assert {"valid", "test", "train", "seconds", "best_valid_perplexity"} <= set(trained.data.metrics)
     assert trained.data.params["recipe.name"] == "modern"
@@ -118,4 +128,16 @@ def test_one_stage_after_another_gives_the_same_bits(project):
 
 def test_an_edited_model_reruns_itself_its_mixture_and_the_report(project):
     project.edit("model/mlp5", h=4)
-    assert project.repro() == {"train@mlp5-0", "mix@mlp6-0", "report"}
+    assert project.repro() == {"train@mlp5-0", "train@mlp5-1", "mix@mlp6-0", "mix@mlp6-1", "report"}
+
+
+def test_the_papers_own_recipe_has_a_command_and_its_rows_join_the_others(project):
+    output = project.run("make", "--assume-old=.venv/installed", "faithful")
+    faithful = pd.read_csv(project.folder / "reports" / "faithful.csv")
+    assert faithful["row"].str.contains("paper's recipe").tolist() == [True, True]
+    assert (project.folder / "reports" / "faithful.md").read_text() in output
+    figure = (project.folder / "reports" / "faithful.svg").read_text()
+    assert "MLP5, the paper" in figure and "MLP9, the paper" in figure
+    project.edit("table/table1", join=["reports/faithful.csv"])
+    assert project.repro() == {"report"}
+    assert len(pd.read_csv(project.folder / "reports" / "extra.csv")) == 5

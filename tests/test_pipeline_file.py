@@ -1,4 +1,4 @@
-"""dvc.yaml says of each stage just the code that it runs, so that one edit reruns what it must and no more."""
+"""Each dvc.yaml says of each stage just the code that it runs, so that one edit reruns what it must and no more."""
 
 import ast
 import re
@@ -9,7 +9,11 @@ import yaml
 
 from pipeline.app import ROOT
 
-STAGES = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]
+STAGES = {
+    f"{file.parent.relative_to(ROOT)} {name}": stage.get("do", stage)
+    for file in (ROOT / "dvc.yaml", *ROOT.glob("experiments/*/dvc.yaml"))
+    for name, stage in yaml.safe_load(file.read_text())["stages"].items()
+}
 # Wiring: it decides where results go and how a run is shown, never a number in an array.
 WIRING = {"pipeline/app.py", "pipeline/tracking.py", "pipeline/sweep.py", "pipeline/checkpoints.py"}
 
@@ -42,7 +46,7 @@ def closure(file: Path) -> set[str]:
 
 @pytest.mark.parametrize("name", STAGES)
 def test_code_dependencies_are_the_real_imports(name):
-    stage = STAGES[name].get("do", STAGES[name])
+    stage = STAGES[name]
     module = re.match(r"python -m pipeline\.(\w+) ", stage["cmd"]).group(1)
     declared = {dependency for dependency in stage["deps"] if dependency.endswith(".py")}
     assert declared == closure(ROOT / "pipeline" / f"{module}.py")

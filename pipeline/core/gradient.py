@@ -34,9 +34,8 @@ def softmax_gradient(z: Tensor, rows: Tensor, bias: Tensor, column: Tensor) -> t
     target = y.gather(1, column[:, None])
     total = y.exp_().sum(1, keepdim=True)
     loss = (total.log() - target).mean()
-    y /= total
-    y.scatter_add_(1, column[:, None], torch.full_like(target, -1))
-    y /= len(y)
+    y /= total * len(y)
+    y.scatter_add_(1, column[:, None], torch.full_like(target, -1 / len(y)))
     return loss, y
 
 
