@@ -1,5 +1,6 @@
 """Stages as a user runs them by hand: errors of one line, a kill in the middle, grids, tracking out of reach."""
 
+import itertools
 import os
 import signal
 import subprocess
@@ -39,6 +40,17 @@ def test_every_shipped_config_composes(stage_name):
         for file in (ROOT / "conf" / group).glob("*.yaml"):
             more = {"text": ["corpus.raw=x"], "arpa": ["ngram.path=x"]}.get(file.stem, [])
             composed(stage_name, schema, f"{group}={file.stem}", *more)
+
+
+@pytest.mark.parametrize("search", sorted((ROOT / "conf" / "search").glob("*.yaml")), ids=lambda path: path.stem)
+def test_a_shipped_search_composes(search):
+    """The corners of its grid are configurations that train, and its table goes to reports."""
+    written = yaml.safe_load(search.read_text())["hydra"]
+    assert written["callbacks"]["grid"]["table"] == f"reports/search-{search.stem}.csv"
+    grid = {key: str(values).split(", ") for key, values in written["sweeper"]["params"].items()}
+    for values in itertools.product(*((values[0], values[-1]) for values in grid.values())):
+        overrides = [f"{key}={value}" for key, value in zip(grid, values, strict=True)]
+        composed("train", train.Config, f"+search={search.stem}", *overrides)
 
 
 @pytest.mark.parametrize(
