@@ -60,8 +60,8 @@ def run_plain(model: str, rate: float) -> pd.DataFrame:
     corpus, ours = setting(model)
     torch.manual_seed(0)
     network = plain.Plain(ours.network.architecture, len(corpus.vocabulary), ours.network.b.detach())
-    context = torch.from_numpy(ours.context.astype(np.int64))
-    target = torch.from_numpy(corpus.train.astype(np.int64))
+    windows = ours.windows.long()
+    context, target = windows[:, :-1], windows[:, -1]
     curve = []
     for seconds, words in plain.train(network, context, target, rate, LOOKS):
         curve.append((seconds, words, validation(ours, network.as_network())))

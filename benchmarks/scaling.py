@@ -58,7 +58,7 @@ def network_cost(tokens: int, vocabulary: int) -> dict:
         trainer.run(on_step)
     (begin, before), (end, after) = clock[len(clock) // 9], clock[-1]
     start = time.perf_counter()
-    log_probabilities(trainer.network, trainer.context[:SCORED], stream[:SCORED])
+    log_probabilities(trainer.network, trainer.windows[:SCORED, :-1].numpy(), stream[:SCORED])
     return {
         "words": tokens,
         "vocabulary": vocabulary,

@@ -29,8 +29,9 @@ def run() -> pd.DataFrame:
     lines = []
     for model in MODELS:
         _, trainer = setting(model)
-        network, context, target = trainer.network, trainer.context[:TOKENS], trainer.corpus.train[:TOKENS]
-        z = network.output_inputs(torch.from_numpy(context.astype(np.int64)))
+        network, windows = trainer.network, trainer.windows[:TOKENS]
+        context, target = windows[:, :-1].numpy(), windows[:, -1].numpy()
+        z = network.output_inputs(windows[:, :-1].long())
         seconds = {"scoring": [], "product": []}
         for _ in range(REPEATS):
             start = time.perf_counter()

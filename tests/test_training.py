@@ -123,10 +123,11 @@ def test_the_papers_update(recipe, corpus):
     paper = replace(recipe, optimiser="ascent", schedule="inverse", rate=0.1, decay=0.0, samples=0, dropout=0.0)
     trainer = Trainer(SMALL, paper, corpus, 0, "cpu", Forgetful())
     before = copy.deepcopy(trainer.network)
-    words = np.array([7, 8, 1500])
-    trainer._step(words)
-    log_p = before(torch.tensor(trainer.context[words]).long())
-    torch.nn.functional.nll_loss(log_p, torch.tensor(corpus.train[words]).long(), reduction="sum").backward()
+    places = torch.tensor([7, 8, 1500])
+    trainer._step(places)
+    context = torch.tensor(contexts(corpus.train, corpus.train[:0], SMALL.n, corpus.mark)[places]).long()
+    target = torch.tensor(corpus.train[places]).long()
+    torch.nn.functional.nll_loss(before(context), target, reduction="sum").backward()
     for name, parameter in trainer.network.named_parameters():
         expected = getattr(before, name) - 0.1 * getattr(before, name).grad
         assert torch.allclose(parameter, expected, atol=1e-6), name
@@ -151,15 +152,12 @@ def test_adam_is_torchs_where_every_row_is_touched(recipe, corpus):
     theirs = copy.deepcopy(trainer.network)
     adam = torch.optim.Adam(theirs.parameters(), 0.01, (full.beta1, full.beta2), full.epsilon)
     # Every word of the vocabulary stands in each batch's contexts, so that no row of C rests either.
-    trainer.context = np.arange(2000)[:, None] % 50
+    places = torch.arange(100)
+    trainer.windows = torch.stack([places % 50, torch.tensor(corpus.train[:100])], 1)
     for _ in range(3):
-        places = np.arange(100)
         trainer._step(places)
         adam.zero_grad()
-        loss = torch.nn.functional.nll_loss(
-            theirs(torch.tensor(trainer.context[places])), torch.tensor(corpus.train[places])
-        )
-        loss.backward()
+        torch.nn.functional.nll_loss(theirs(trainer.windows[:, :1]), trainer.windows[:, 1]).backward()
         adam.step()
     for name, parameter in trainer.network.named_parameters():
         assert torch.allclose(parameter, getattr(theirs, name), atol=2e-5), name

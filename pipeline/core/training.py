@@ -92,7 +92,8 @@ class Trainer:
         self.generator = torch.Generator(self.device)
         self.progress = Progress()
         n = architecture.n
-        self.context = contexts(corpus.train, corpus.train[:0], n, corpus.mark)
+        stream = np.concatenate([np.full(n - 1, corpus.mark, dtype=corpus.train.dtype), corpus.train])
+        self.windows = torch.from_numpy(stream).to(self.device).unfold(0, n, 1)  # (T, n), a view: context and target
         self.steps = math.ceil(len(corpus.train) / recipe.batch)
         stopping = stopping_tokens(len(corpus.valid), recipe.stopping_block, recipe.stopping_every)
         self.stopping_context = contexts(corpus.valid, corpus.train, n, corpus.mark)[stopping]
@@ -124,17 +125,17 @@ class Trainer:
         """Goes through the training part once, from where the epoch stands."""
         progress, recipe = self.progress, self.recipe
         shuffle = np.random.default_rng([self.seed, progress.epoch])
-        order = shuffle.permutation(len(self.corpus.train))
+        order = torch.from_numpy(shuffle.permutation(len(self.corpus.train))).to(self.device)
         if progress.step == 0:
             self.generator.manual_seed(int(shuffle.integers(2**63)))
         pending = torch.zeros((), dtype=torch.float64, device=self.device)
         while progress.step < self.steps:
-            words = order[progress.step * recipe.batch : (progress.step + 1) * recipe.batch]
-            pending += self._step(words) * len(words)
+            places = order[progress.step * recipe.batch : (progress.step + 1) * recipe.batch]
+            pending += self._step(places) * len(places)
             progress.step += 1
             if recipe.weight_decay and (progress.step % DECAY_STEPS == 0 or progress.step == self.steps):
                 self._decay(min(progress.step * recipe.batch, len(order)))
-            on_step(progress, len(words))
+            on_step(progress, len(places))
             if progress.step % 64 == 0 or progress.step == self.steps:
                 done = min(progress.step * recipe.batch, len(order))
                 progress.loss = self._checked(progress.loss + float(pending), done)
@@ -149,13 +150,13 @@ class Trainer:
         done = self.progress.epoch * self.steps + self.progress.step
         return rate_at(self.recipe, done, self.recipe.epochs * self.steps)
 
-    def _step(self, words: np.ndarray) -> torch.Tensor:
-        """One update on these places of the training part; returns the mean loss of its words."""
-        context = torch.from_numpy(self.context[words]).to(self.device).long()
-        target = torch.from_numpy(self.corpus.train[words]).to(self.device).long()
+    def _step(self, places: torch.Tensor) -> torch.Tensor:
+        """One update on these places (B,) of the training part; returns the mean loss of its words."""
+        window = self.windows[places].long()
+        context, target = window[:, :-1], window[:, -1].contiguous()
         candidates, log_inclusion = self.sampler.draw(target, self.generator)
         slope = gradient(self.network, context, target, candidates, log_inclusion, self.recipe.dropout, self.generator)
-        self.optimiser.step(self.network, slope, self._rate(), len(words))
+        self.optimiser.step(self.network, slope, self._rate(), len(places))
         return slope.loss
 
     @torch.no_grad()
@@ -165,8 +166,9 @@ class Trainer:
         done: words of the epoch under way.
         """
         words = (done - 1) % (DECAY_STEPS * self.recipe.batch) + 1
+        kept = max(1 - self._rate() * self.recipe.weight_decay, 0.0) ** words
         for name in ("C", "H", "WU"):
-            getattr(self.network, name).mul_((1 - self._rate() * self.recipe.weight_decay) ** words)
+            getattr(self.network, name).mul_(kept)
 
     def _checked(self, loss: float, words: int) -> float:
         """A loss summed over so many words, if it is a number that exp can take (NaN is not below anything)."""
