@@ -6,7 +6,8 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor, nn
 
-from pipeline.core.network import Architecture, Network
+from pipeline.core.networks.architecture import Architecture
+from pipeline.core.networks.feedforward import Network
 
 BATCH = 256
 

@@ -22,7 +22,9 @@ from benchmarks import plain
 from pipeline import store
 from pipeline.core import evaluation
 from pipeline.core.checkpoint import Forgetful
-from pipeline.core.network import Architecture, Network
+from pipeline.core.networks.architecture import Architecture
+from pipeline.core.networks.base import Network
+from pipeline.core.networks.families import build
 from pipeline.core.scoring import log_probabilities
 from pipeline.core.training import Corpus, Recipe, Trainer
 
@@ -44,7 +46,7 @@ def trainer(model: str, recipe: Recipe, corpus: store.Corpus, seed: int) -> Trai
     """A trainer of one of conf/model's networks."""
     ids = Corpus(corpus.train, corpus.valid, len(corpus.vocabulary), corpus.mark)
     architecture = Architecture(**OmegaConf.load(f"conf/model/{model}.yaml"))
-    return Trainer(architecture, recipe, ids, seed, "cpu", Forgetful())
+    return Trainer(build(architecture, ids.vocabulary), recipe, ids, seed, "cpu", Forgetful())
 
 
 def validation(trainer: Trainer, network: Network) -> float:

@@ -15,7 +15,8 @@ from omegaconf import OmegaConf
 
 from benchmarks.race import in_processes
 from pipeline.core.checkpoint import Forgetful
-from pipeline.core.network import Architecture
+from pipeline.core.networks.architecture import Architecture
+from pipeline.core.networks.families import build
 from pipeline.core.ngrams import counts, kneser_ney
 from pipeline.core.scoring import log_probabilities
 from pipeline.core.training import Corpus, Recipe, Trainer
@@ -44,7 +45,8 @@ def network_cost(tokens: int, vocabulary: int) -> dict:
     recipe = Recipe(**OmegaConf.load("conf/recipe/modern.yaml"))
     start = time.perf_counter()
     architecture = Architecture(**OmegaConf.load("conf/model/mlp9.yaml"))
-    trainer = Trainer(architecture, recipe, Corpus(stream, stream[:1000], vocabulary, 0), 0, "cpu", Forgetful())
+    corpus = Corpus(stream, stream[:1000], vocabulary, 0)
+    trainer = Trainer(build(architecture, vocabulary), recipe, corpus, 0, "cpu", Forgetful())
     ready, clock, seen = time.perf_counter() - start, [], 0
 
     def on_step(progress, words):

@@ -7,7 +7,7 @@ import pandas as pd
 import torch
 
 from benchmarks.race import MODELS, setting
-from pipeline.core.network import Network
+from pipeline.core.networks.feedforward import Network
 from pipeline.core.scoring import log_probabilities
 
 TOKENS = 20_480

@@ -71,6 +71,6 @@ def claim(folder: Path, what: dict, seconds: float) -> Iterator[CheckpointFile]:
 
 def _key(what: dict) -> str:
     key = hashlib.sha256(json.dumps(what | {"torch": torch.__version__}, sort_keys=True).encode())
-    for source in sorted(CODE.glob("*.py")):
+    for source in sorted(CODE.rglob("*.py")):
         key.update(source.read_bytes())
     return key.hexdigest()[:24]

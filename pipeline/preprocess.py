@@ -13,6 +13,7 @@ from pipeline import app, store
 from pipeline.core import corpus as text_of
 from pipeline.core import evaluation, vocabulary
 from pipeline.core.errors import InputError
+from pipeline.core.symbols import PARAGRAPH, TEXT
 from pipeline.corpora import READERS, CorpusConfig
 
 log = logging.getLogger(__name__)
@@ -51,7 +52,7 @@ def main(config: Config) -> None:
         **measured,
         "paper": corpus.paper,
         "boundaries": boundaries,
-        "marks": {mark: kept.index(mark) for mark in (text_of.PARAGRAPH, text_of.TEXT)},
+        "marks": {mark: kept.index(mark) for mark in (PARAGRAPH, TEXT)},
         "unknown_rate": {split: float(np.mean(part == 0)) for split, part in splits.items()},
         "unseen_words": int(unseen.sum()),
         "unseen_tokens": {split: int(unseen[part].sum()) for split, part in splits.items()},

@@ -14,8 +14,8 @@ import numpy as np
 import pandas as pd
 
 from pipeline.core import evaluation
-from pipeline.core.corpus import TEXT
 from pipeline.core.errors import InputError
+from pipeline.core.symbols import TEXT
 
 SPLITS = ("train", "valid", "test")
 

@@ -8,6 +8,7 @@ import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import torch
 from safetensors.torch import save_file
@@ -15,11 +16,13 @@ from tqdm import tqdm
 
 from pipeline import app, checkpoints, store, tracking
 from pipeline.core import training
+from pipeline.core.contexts import contexts
 from pipeline.core.errors import InputError
-from pipeline.core.network import Architecture, Network
+from pipeline.core.networks.architecture import Architecture
+from pipeline.core.networks.base import Network
+from pipeline.core.networks.families import build
 from pipeline.core.scoring import log_probabilities
 from pipeline.core.training import Epoch, Recipe, Trainer
-from pipeline.core.vocabulary import contexts
 
 log = logging.getLogger(__name__)
 
@@ -35,6 +38,7 @@ class Config:
     seed: int
     device: str
     score_train: bool
+    features: str
     checkpoints: str
     checkpoint_seconds: float
     out: str
@@ -55,9 +59,12 @@ def main(config: Config) -> None:
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
         torch.use_deterministic_algorithms(True)
     corpus, out = store.read_corpus(config.data), Path(config.out)
+    features = _read_features(config.features) if config.features else None
     parameters = {"model": asdict(config.model), "recipe": asdict(config.recipe), "device": config.device}
     what = parameters | {"seed": config.seed, "data": corpus.counts["digest"]}
-    free = config.model.parameters(len(corpus.vocabulary))
+    what |= {"features": store.digest(features)} if config.features else {}
+    network = build(config.model, len(corpus.vocabulary))
+    free = sum(parameter.numel() for parameter in network.parameters())
     with (
         tracking.run("train", config.name, config.seed, parameters, corpus.counts["digest"]) as run,
         checkpoints.claim(Path(config.checkpoints), what, config.checkpoint_seconds) as checkpoint,
@@ -65,12 +72,13 @@ def main(config: Config) -> None:
         start = time.perf_counter()
         log.info("%s, seed %d: %s free parameters", config.name, config.seed, f"{free:,}")
         trainer = Trainer(
-            config.model,
+            network,
             config.recipe,
             training.Corpus(corpus.train, corpus.valid, len(corpus.vocabulary), corpus.mark),
             config.seed,
             config.device,
             checkpoint,
+            features,
         )
         network, words = _train(trainer, config, run)
         trained = time.perf_counter()
@@ -89,6 +97,12 @@ def main(config: Config) -> None:
         best = trainer.progress.curve[trainer.progress.best - 1]["valid_perplexity"]
         run.metrics(metrics | timing | {"best_valid_perplexity": best, "parameters": free})
         log.info("%s: validation %.2f, test %.2f", config.name, metrics["valid"], metrics["test"])
+
+
+def _read_features(path: str) -> np.ndarray:
+    if not Path(path).is_file():
+        raise InputError(f"features={path}: no such file")
+    return np.load(path)
 
 
 def _train(trainer: Trainer, config: Config, run: tracking.Run) -> tuple[Network, int]:

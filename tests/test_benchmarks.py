@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from benchmarks import plain, race, scaling
-from pipeline.core.network import Architecture
+from pipeline.core.networks.architecture import Architecture
 
 
 @pytest.mark.parametrize("direct", [True, False])

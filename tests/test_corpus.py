@@ -8,6 +8,7 @@ from conftest import FEW, composed
 
 from pipeline import preprocess, store
 from pipeline.core import corpus, vocabulary
+from pipeline.core.contexts import contexts
 from pipeline.core.errors import InputError
 
 
@@ -52,10 +53,10 @@ def test_vocabulary_of_the_training_part_alone():
 
 def test_contexts_look_back_into_the_split_before_and_then_at_text_marks():
     ids = np.array([5, 6, 7])
-    assert vocabulary.contexts(ids, np.array([], dtype=int), 3, mark=9).tolist() == [[9, 9], [9, 5], [5, 6]]
-    assert vocabulary.contexts(ids, np.array([1]), 3, mark=9).tolist() == [[9, 1], [1, 5], [5, 6]]
-    assert vocabulary.contexts(ids, np.array([1, 2, 3]), 3, mark=9).tolist() == [[2, 3], [3, 5], [5, 6]]
-    assert vocabulary.contexts(ids, np.array([1, 2, 3]), 2, mark=9).tolist() == [[3], [5], [6]]
+    assert contexts(ids, np.array([], dtype=int), 3, mark=9).tolist() == [[9, 9], [9, 5], [5, 6]]
+    assert contexts(ids, np.array([1]), 3, mark=9).tolist() == [[9, 1], [1, 5], [5, 6]]
+    assert contexts(ids, np.array([1, 2, 3]), 3, mark=9).tolist() == [[2, 3], [3, 5], [5, 6]]
+    assert contexts(ids, np.array([1, 2, 3]), 2, mark=9).tolist() == [[3], [5], [6]]
 
 
 def test_brown_counts(brown):

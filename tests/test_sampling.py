@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 import torch
-from test_network import V, batch
+from test_network import V, batch, whole
 
 from pipeline.core.errors import InputError
-from pipeline.core.gradient import gradient
-from pipeline.core.network import Architecture, Network
-from pipeline.core.sampling import Sampler, inclusion_probabilities
+from pipeline.core.networks.architecture import Architecture
+from pipeline.core.networks.feedforward import Network
+from pipeline.core.sampling import PoissonSampler, inclusion_probabilities, make_sampler
 
 
 @pytest.mark.parametrize("samples", [1, 10, 39, 40, 100])
@@ -28,7 +28,7 @@ def test_no_samples_is_an_error():
 
 
 def test_targets_are_always_candidates_and_certain():
-    sampler = Sampler(torch.full((V,), 0.1))
+    sampler = PoissonSampler(torch.full((V,), 0.1))
     random = torch.Generator().manual_seed(0)
     for _ in range(50):
         targets = torch.randint(V, (6,), generator=random)
@@ -40,7 +40,8 @@ def test_targets_are_always_candidates_and_certain():
         assert torch.allclose(log_inclusion[~is_target], torch.tensor(0.1).log())
 
 
-def test_the_mean_gradient_of_many_draws_is_the_full_softmaxs():
+@pytest.mark.parametrize("kind,samples", [("poisson", 150), ("importance", 400)])
+def test_the_mean_gradient_of_many_draws_is_the_full_softmaxs(kind, samples):
     """2,000 draws: cosine at least .99 with the full gradient and the norm within 5 %, for every parameter."""
     random = torch.Generator().manual_seed(0)
     architecture, words = Architecture(3, 5, 4, True), 2000
@@ -48,19 +49,30 @@ def test_the_mean_gradient_of_many_draws_is_the_full_softmaxs():
     unigram = torch.tensor(np.log((counts + 1) / (counts + 1).sum()), dtype=torch.float32)
     network = Network(architecture, words).initialise(1, 1, unigram, random).double()
     context, target = batch(architecture)
-    everything = gradient(network, context, target, torch.arange(words), torch.zeros(words))
-    sampler = Sampler(torch.tensor(inclusion_probabilities(counts, 150, 0.75)))
-    mean = {name: torch.zeros_like(getattr(network, name)) for name in ("C", "H", "d", "WU", "b")}
+    everything = network.gradient(context, target, torch.arange(words), torch.zeros(words))
+    sampler = make_sampler(kind, counts, samples, 0.75, torch.device("cpu"))
+    mean = {name: torch.zeros_like(parameter) for name, parameter in network.named_parameters()}
     for _ in range(2000):
-        found = gradient(network, context, target, *sampler.draw(target, random))
-        for name in ("H", "d"):
-            mean[name] += getattr(found, name) / 2000
-        mean["C"][found.words] += found.C / 2000
-        for name in ("WU", "b"):
-            mean[name][found.candidates] += getattr(found, name) / 2000
+        found = network.gradient(context, target, *sampler.draw(target, random))
+        for name, (rows, slope) in found.slopes.items():
+            mean[name] += whole(mean[name], rows, slope) / 2000
     for name, ours in mean.items():
-        full = torch.zeros_like(ours)
-        full[everything.words if name == "C" else slice(None)] = getattr(everything, name)
+        full = whole(ours, *everything.slopes[name])
         cosine = torch.nn.functional.cosine_similarity(ours.flatten(), full.flatten(), 0)
         assert cosine >= 0.99, (name, cosine)
         assert abs(ours.norm() / full.norm() - 1) <= 0.05, (name, ours.norm() / full.norm())
+
+
+def test_importance_weights_are_the_draws_over_what_was_expected():
+    """A word drawn c times of k weighs c / (k q); a target that was not drawn next to nothing."""
+    counts = np.array([70, 20, 7, 0])
+    sampler = make_sampler("importance", counts, 2, 1.0, torch.device("cpu"))
+    random = torch.Generator().manual_seed(0)
+    total, target = torch.zeros(4), torch.tensor([3])
+    for _ in range(5000):
+        candidates, log_inclusion = sampler.draw(target, random)
+        assert (candidates.diff() > 0).all() and 3 in candidates
+        total[candidates] += torch.exp(-log_inclusion)
+    assert torch.allclose(total / 5000, torch.ones(4), atol=0.25)
+    with_all = make_sampler("importance", counts, 0, 1.0, torch.device("cpu"))
+    assert with_all.draw(target, random)[0].tolist() == [0, 1, 2, 3]

@@ -11,11 +11,12 @@ from conftest import composed
 from pipeline import train
 from pipeline.core import evaluation, training
 from pipeline.core.checkpoint import Forgetful
+from pipeline.core.contexts import contexts
 from pipeline.core.errors import InputError
-from pipeline.core.network import Architecture
+from pipeline.core.networks.architecture import Architecture
+from pipeline.core.networks.families import build
 from pipeline.core.scoring import log_probabilities
 from pipeline.core.training import DivergenceError, Trainer, rate_at, stopping_tokens
-from pipeline.core.vocabulary import contexts
 
 SMALL = Architecture(3, 4, 3, True)
 
@@ -32,7 +33,7 @@ def corpus():
 
 
 def trained(recipe, corpus, seed=0, checkpoint=None, **options):
-    trainer = Trainer(SMALL, recipe, corpus, seed, "cpu", checkpoint or Forgetful())
+    trainer = Trainer(build(SMALL, 50), recipe, corpus, seed, "cpu", checkpoint or Forgetful())
     network = trainer.run(**options)
     return network, trainer.progress.curve
 
@@ -89,7 +90,7 @@ def test_a_killed_training_ends_with_the_numbers_of_an_uninterrupted_one(recipe,
 
 def test_the_best_epochs_weights_are_kept_and_patience_ends_it(recipe, corpus):
     greedy = replace(recipe, epochs=30, patience=2, rate=0.1, epsilon=1e-8, schedule="inverse", dropout=0.0)
-    trainer = Trainer(SMALL, greedy, corpus, 0, "cpu", Forgetful())
+    trainer = Trainer(build(SMALL, 50), greedy, corpus, 0, "cpu", Forgetful())
     kept = {}
     trainer.run(on_epoch=lambda epoch: kept.update({epoch.epoch: copy.deepcopy(trainer.network.state_dict())}))
     curve = [epoch["valid_perplexity"] for epoch in trainer.progress.curve]
@@ -121,7 +122,7 @@ def test_stopping_reads_every_fourth_block():
 def test_the_papers_update(recipe, corpus):
     """theta += e dL/dtheta, summed over the words of the batch."""
     paper = replace(recipe, optimiser="ascent", schedule="inverse", rate=0.1, decay=0.0, samples=0, dropout=0.0)
-    trainer = Trainer(SMALL, paper, corpus, 0, "cpu", Forgetful())
+    trainer = Trainer(build(SMALL, 50), paper, corpus, 0, "cpu", Forgetful())
     before = copy.deepcopy(trainer.network)
     places = torch.tensor([7, 8, 1500])
     trainer._step(places)
@@ -137,7 +138,7 @@ def test_the_papers_update(recipe, corpus):
 def test_weights_decay_for_each_word_and_biases_do_not(recipe, corpus, batch):
     """At a rate too small for any gradient to show, with a lambda that makes up for it."""
     still = replace(recipe, optimiser="ascent", schedule="inverse", rate=1e-12, weight_decay=1e8, epochs=1, batch=batch)
-    trainer = Trainer(SMALL, still, corpus, 0, "cpu", Forgetful())
+    trainer = Trainer(build(SMALL, 50), still, corpus, 0, "cpu", Forgetful())
     before = copy.deepcopy(trainer.network)
     after = trainer.run()
     for name in ("C", "H", "WU"):
@@ -148,7 +149,7 @@ def test_weights_decay_for_each_word_and_biases_do_not(recipe, corpus, batch):
 
 def test_adam_is_torchs_where_every_row_is_touched(recipe, corpus):
     full = replace(recipe, samples=0, dropout=0.0, schedule="inverse", decay=0.0, rate=0.01)
-    trainer = Trainer(Architecture(2, 4, 3, True), full, corpus, 0, "cpu", Forgetful())
+    trainer = Trainer(build(Architecture(2, 4, 3, True), 50), full, corpus, 0, "cpu", Forgetful())
     theirs = copy.deepcopy(trainer.network)
     adam = torch.optim.Adam(theirs.parameters(), 0.01, (full.beta1, full.beta2), full.epsilon)
     # Every word of the vocabulary stands in each batch's contexts, so that no row of C rests either.
@@ -174,7 +175,7 @@ def test_wrong_recipes_are_named(recipe, wrong):
 def test_the_curve_holds_treated_perplexities_of_the_stopping_tokens(recipe, corpus):
     """Validation words that training never shows don't look like overfitting: their share is fitted first."""
     without = replace(corpus, train=np.where(corpus.train == 2, 3, corpus.train))
-    trainer = Trainer(SMALL, replace(recipe, epochs=1, stopping_block=50), without, 0, "cpu", Forgetful())
+    trainer = Trainer(build(SMALL, 50), replace(recipe, epochs=1, stopping_block=50), without, 0, "cpu", Forgetful())
     network = trainer.run()
     places = stopping_tokens(len(corpus.valid), 50, recipe.stopping_every)
     context = contexts(corpus.valid, without.train, SMALL.n, corpus.mark)[places]

@@ -3,10 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 
-PARAGRAPH = "<p>"
-TEXT = "<text>"
-UNKNOWN = "<unk>"
-NUMBER = "<number>"
+from pipeline.core.symbols import NUMBER, PARAGRAPH, TEXT
 
 Paragraph = list[str]
 

@@ -1,23 +1,9 @@
 """Two optimisers that update only the rows a batch touched: the paper's gradient ascent, and Adam."""
 
-from collections.abc import Iterator
-
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from pipeline.core.gradient import Gradient
-from pipeline.core.network import Network
-
-
-def updates(network: Network, gradient: Gradient) -> Iterator[tuple[str, Tensor, Tensor, Tensor | None]]:
-    """Name, parameter, gradient and touched rows (None: all) of each parameter."""
-    every = len(gradient.candidates) == len(network.b)  # the full softmax
-    candidates = None if every else gradient.candidates
-    yield "C", network.C, gradient.C, gradient.words
-    yield "H", network.H, gradient.H, None
-    yield "d", network.d, gradient.d, None
-    yield "WU", network.WU, gradient.WU, candidates
-    yield "b", network.b, gradient.b, candidates
+from pipeline.core.networks.base import Gradient
 
 
 class Ascent:
@@ -28,9 +14,10 @@ class Ascent:
         return {}
 
     @torch.no_grad()
-    def step(self, network: Network, gradient: Gradient, rate: float, batch: int) -> None:
+    def step(self, network: nn.Module, gradient: Gradient, rate: float, batch: int) -> None:
         """One update. The gradient is a mean over `batch` words, the update the sum of theirs, each times `rate`."""
-        for _, parameter, slope, rows in updates(network, gradient):
+        for name, (rows, slope) in gradient.slopes.items():
+            parameter = network.get_parameter(name)
             if rows is None:
                 parameter.add_(slope, alpha=-rate * batch)
             else:
@@ -43,7 +30,7 @@ class Adam:
     Moving all of them would cost |V| rows a step where the sampled softmax touches a tenth.
     """
 
-    def __init__(self, network: Network, beta1: float, beta2: float, epsilon: float):
+    def __init__(self, network: nn.Module, beta1: float, beta2: float, epsilon: float):
         self.beta1, self.beta2, self.epsilon = beta1, beta2, epsilon
         self.steps = torch.zeros((), dtype=torch.int64)
         self.first = {name: torch.zeros_like(p) for name, p in network.named_parameters()}
@@ -55,15 +42,15 @@ class Adam:
         return moments | {"steps": self.steps}
 
     @torch.no_grad()
-    def step(self, network: Network, gradient: Gradient, rate: float, batch: int) -> None:
+    def step(self, network: nn.Module, gradient: Gradient, rate: float, batch: int) -> None:
         """One update at `rate`; the scale of the gradient, and so `batch`, matters to epsilon alone."""
         self.steps += 1
         steps = int(self.steps)
         correction = (1 - self.beta2**steps) ** 0.5
         rate = rate * correction / (1 - self.beta1**steps)
         epsilon = self.epsilon * correction
-        for name, parameter, slope, rows in updates(network, gradient):
-            first, second = self.first[name], self.second[name]
+        for name, (rows, slope) in gradient.slopes.items():
+            parameter, first, second = network.get_parameter(name), self.first[name], self.second[name]
             if rows is None:
                 m, v = first, second
             else:

@@ -24,15 +24,21 @@ class Recipe:
     patience: int  # epochs without a better validation perplexity before training stops
     samples: int  # words in the sampled softmax beside the batch's targets; 0: full softmax
     power: float  # of the unigram counts, for sampling
-    dropout: float  # of [x; a] on its way to the output
-    weight_decay: float  # lambda: C, H, W and U lose e_t lambda of themselves for each word; biases don't
+    sampling: str  # poisson or importance
+    dropout: float  # of what enters the output layer: [x; a]
+    weight_decay: float  # lambda: matrices, C too, lose e_t lambda of themselves for each word; biases don't
     features: float  # standard deviation of C at the start
-    weights: float  # of H, W and U, times the root of their fan-in
+    frozen: bool  # C stays as it was at the start
+    weights: float  # of the other matrices, times the root of their fan-in
     stopping_block: int  # early stopping reads one block of this many validation tokens ...
     stopping_every: int  # ... in so many
 
     def __post_init__(self):
-        choices = {"optimiser": ("adam", "ascent"), "schedule": ("cosine", "inverse")}
+        choices = {
+            "optimiser": ("adam", "ascent"),
+            "schedule": ("cosine", "inverse"),
+            "sampling": ("poisson", "importance"),
+        }
         for key, known in choices.items():
             if getattr(self, key) not in known:
                 raise InputError(f"recipe.{key}={getattr(self, key)!r}: choose one of {', '.join(known)}")

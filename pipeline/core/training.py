@@ -9,14 +9,13 @@ import torch
 
 from pipeline.core import evaluation
 from pipeline.core.checkpoint import Checkpoint
+from pipeline.core.contexts import contexts
 from pipeline.core.errors import InputError
-from pipeline.core.gradient import gradient
-from pipeline.core.network import Architecture, Network
+from pipeline.core.networks.base import Network
 from pipeline.core.optimiser import Adam, Ascent
 from pipeline.core.recipe import Recipe, rate_at
-from pipeline.core.sampling import Sampler, inclusion_probabilities
+from pipeline.core.sampling import make_sampler
 from pipeline.core.scoring import log_probabilities
-from pipeline.core.vocabulary import contexts
 
 DECAY_STEPS = 16  # weight decay passes over all weights, touched or not, so it is done for so many steps at once
 
@@ -68,30 +67,31 @@ class Trainer:
 
     def __init__(
         self,
-        architecture: Architecture,
+        network: Network,
         recipe: Recipe,
         corpus: Corpus,
         seed: int,
         device: str,
         checkpoint: Checkpoint,
+        features: np.ndarray | None = None,
     ):
+        """network: its parameters are set here; features: C (V, m) at the start, scaled to the recipe's deviation."""
         self.recipe, self.corpus, self.seed, self.checkpoint = recipe, corpus, seed, checkpoint
         self.device = torch.device(device)
         counts = np.bincount(corpus.train, minlength=corpus.vocabulary)
-        samples = recipe.samples or corpus.vocabulary
-        inclusion = inclusion_probabilities(counts, samples, recipe.power)
-        self.sampler = Sampler(torch.tensor(inclusion, dtype=torch.float32, device=self.device))
+        self.sampler = make_sampler(recipe.sampling, counts, recipe.samples, recipe.power, self.device)
         unigram = torch.tensor(np.log((counts + 1) / (counts + 1).sum()), dtype=torch.float32)
         start = torch.Generator().manual_seed(seed)
-        self.network = Network(architecture, corpus.vocabulary)
-        self.network.initialise(recipe.features, recipe.weights, unigram, start).to(self.device)
+        self.network = network.initialise(recipe.features, recipe.weights, unigram, start).to(self.device)
+        if features is not None:
+            self._start_from(torch.from_numpy(features).to(self.device))
         self.best = {name: tensor.clone() for name, tensor in self.network.state_dict().items()}
         self.optimiser = (
             Adam(self.network, recipe.beta1, recipe.beta2, recipe.epsilon) if recipe.optimiser == "adam" else Ascent()
         )
         self.generator = torch.Generator(self.device)
         self.progress = Progress()
-        n = architecture.n
+        n = network.architecture.n
         stream = np.concatenate([np.full(n - 1, corpus.mark, dtype=corpus.train.dtype), corpus.train])
         self.windows = torch.from_numpy(stream).to(self.device).unfold(0, n, 1)  # (T, n), a view: context and target
         self.steps = math.ceil(len(corpus.train) / recipe.batch)
@@ -99,6 +99,15 @@ class Trainer:
         self.stopping_context = contexts(corpus.valid, corpus.train, n, corpus.mark)[stopping]
         self.stopping_target = corpus.valid[stopping]
         self.unseen = counts == 0
+
+    @torch.no_grad()
+    def _start_from(self, features: torch.Tensor) -> None:
+        if features.shape != self.network.C.shape:
+            raise InputError(
+                f"features of shape {tuple(features.shape)} for a network whose C is {tuple(self.network.C.shape)}: "
+                "they must come from the same vocabulary and have model.m columns"
+            )
+        self.network.C.copy_(features * (self.recipe.features / features.std()))
 
     def run(
         self,
@@ -155,7 +164,9 @@ class Trainer:
         window = self.windows[places].long()
         context, target = window[:, :-1], window[:, -1].contiguous()
         candidates, log_inclusion = self.sampler.draw(target, self.generator)
-        slope = gradient(self.network, context, target, candidates, log_inclusion, self.recipe.dropout, self.generator)
+        slope = self.network.gradient(context, target, candidates, log_inclusion, self.recipe.dropout, self.generator)
+        if self.recipe.frozen:
+            del slope.slopes["C"]
         self.optimiser.step(self.network, slope, self._rate(), len(places))
         return slope.loss
 
@@ -167,8 +178,9 @@ class Trainer:
         """
         words = (done - 1) % (DECAY_STEPS * self.recipe.batch) + 1
         kept = max(1 - self._rate() * self.recipe.weight_decay, 0.0) ** words
-        for name in ("C", "H", "WU"):
-            getattr(self.network, name).mul_(kept)
+        for name, parameter in self.network.named_parameters():
+            if parameter.dim() > 1 and not (self.recipe.frozen and name == "C"):
+                parameter.mul_(kept)
 
     def _checked(self, loss: float, words: int) -> float:
         """A loss summed over so many words, if it is a number that exp can take (NaN is not below anything)."""

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from pipeline.core.corpus import PARAGRAPH, TEXT, UNKNOWN
 from pipeline.core.errors import InputError
+from pipeline.core.symbols import PARAGRAPH, TEXT, UNKNOWN
 
 
 def build(words: Sequence[str], rare: int, counted: int) -> tuple[list[str], np.ndarray, int]:
@@ -26,14 +26,3 @@ def build(words: Sequence[str], rare: int, counted: int) -> tuple[list[str], np.
     id_of_type = np.zeros(len(types), dtype=np.int32)
     id_of_type[kept] = np.arange(1, len(kept) + 1)
     return [UNKNOWN, *types[kept]], id_of_type[codes], len(types)
-
-
-def contexts(ids: np.ndarray, before: np.ndarray, n: int, mark: int) -> np.ndarray:
-    """The n-1 words before each token, the nearest last.
-
-    ids: (T,) a split; before: the ids that precede it in the stream, of which the last n-1 are used; where they
-    are too few, text marks stand in, as context only. Returns a view (T, n-1).
-    """
-    padding = np.full(n - 1, mark, dtype=ids.dtype)
-    padded = np.concatenate([padding, before[-(n - 1) :], ids])[-(len(ids) + n - 1) :]
-    return np.lib.stride_tricks.sliding_window_view(padded[:-1], n - 1)

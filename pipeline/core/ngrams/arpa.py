@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from pipeline.core.corpus import UNKNOWN
 from pipeline.core.errors import InputError
 from pipeline.core.ngrams.backoff import Backoff
 from pipeline.core.ngrams.counts import NEVER, Counts, Table
+from pipeline.core.symbols import UNKNOWN
 
 MARKS = ("<s>", "</s>")  # of sentences: this project has none, and other tools insist on them
 IMPOSSIBLE = -99  # how the format writes a probability of zero

@@ -1,0 +1,1 @@
+"""Families of networks: one file each, chosen by name."""
