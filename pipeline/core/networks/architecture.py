@@ -14,7 +14,7 @@ class Architecture:
     n: int
     h: int
     m: int
-    direct: bool = False  # from features straight to the output; the energy family has no such connections
+    direct: bool = False  # from features straight to the output; the feedforward family alone has them
     family: str = "feedforward"  # a file of pipeline/core/networks
     indexed: bool = False  # energy: v of each target word instead of one for all
 
@@ -31,8 +31,8 @@ class Architecture:
             raise InputError(
                 "model.h=0 with model.direct=false: no way from context to output; set h > 0 or direct=true"
             )
-        if self.direct and self.family == "energy":
-            raise InputError("model.direct=true: the energy family has no direct connections; set direct=false")
+        if self.direct and self.family != "feedforward":
+            raise InputError(f"model.direct=true: the {self.family} family has no direct connections; set direct=false")
         if self.indexed and self.family != "energy":
             raise InputError(f"model.indexed=true: only the energy family has a v; this is {self.family}")
 
