@@ -29,9 +29,10 @@ from pipeline.core.scoring import log_probabilities
 from pipeline.core.training import Corpus, Recipe, Trainer
 
 MODELS = ["mlp1", "mlp9"]
-RATES = [3e-4, 5e-4, 1e-3, 2e-3]  # of the plain loop
+RATES = [5e-4, 1e-3, 2e-3, 4e-3]  # of the plain loop
 EPOCHS = [1, 2, 3, 4]  # of ours
-LOOKS = 4  # evaluations an epoch; the plain loop stops when one epoch has brought nothing better
+LOOKS = 4  # evaluations an epoch
+PATIENCE = 2  # of them without anything better, and the plain loop stops
 CORES = os.cpu_count()
 
 
@@ -68,7 +69,7 @@ def run_plain(model: str, rate: float) -> pd.DataFrame:
     for seconds, words in plain.train(network, context, target, rate, LOOKS):
         curve.append((seconds, words, validation(ours, network.as_network())))
         best = int(np.argmin([perplexity for _, _, perplexity in curve]))
-        if len(curve) - best > LOOKS:
+        if len(curve) - best > PATIENCE:
             break
     return _frame(curve, model, "plain", f"rate {rate:g}")
 

@@ -53,9 +53,9 @@ def project(tmp_path_factory, brown_raw):
     project.edit("corpus/brown", path=str(brown_raw), texts=30, train=0.7, valid=0.15)
     project.edit("recipe/modern", epochs=1, batch=64, samples=50)
     project.edit("recipe/paper", epochs=2)
-    project.edit("report", seeds=[0, 1])  # two are enough for a standard deviation
+    project.edit("report", seeds=[0])
     pipeline = (folder / "dvc.yaml").read_text()
-    (folder / "dvc.yaml").write_text(re.sub(r"\n      mlp\d+-2: .*", "", pipeline))
+    (folder / "dvc.yaml").write_text(re.sub(r"\n      mlp\d+-[12]: .*", "", pipeline))
     project.edit("cluster", passes=1)
     for model in ("mlp1", "mlp3", "mlp5", "mlp7", "mlp9"):
         project.edit(f"model/{model}", m=2, **({} if model == "mlp3" else {"h": 3}))
@@ -72,15 +72,13 @@ def project(tmp_path_factory, brown_raw):
 def test_one_command_gives_the_table(project):
     table = pd.read_csv(project.folder / "reports" / "table1.csv")
     assert table["row"].tolist()[:11] == [*(f"MLP{k}" for k in range(1, 11)), "Deleted interpolation"]
-    assert len(table) == 21
+    assert len(table) == 21 and (table["seeds"] == 1).all()
     extra = pd.read_csv(project.folder / "reports" / "extra.csv")
     assert len(extra) == 3 and extra.columns.tolist() == table.columns.tolist()
     assert table[["valid", "test"]].notna().all(axis=None)
     assert table.loc[table["mix"] != True, ["train", "valid_raw", "test_raw"]].notna().all(axis=None)  # noqa: E712
     assert (table["valid"] < table["valid_raw"].fillna(1e9)).all()
     networks = table["model"] == "network"
-    assert (table["seeds"] == networks.map({True: 2, False: 1})).all()
-    assert (table["test_sd"].notna() == networks).all()
     ratios = pd.read_csv(project.folder / "reports" / "ratios.csv")
     assert ratios["test"].tolist() == pytest.approx(table.loc[networks, "test"] / table["test"][13], abs=1e-4)
     markdown = (project.folder / "reports" / "table1.md").read_text()
@@ -102,7 +100,7 @@ def test_its_runs_are_one_group_in_mlflow(project):
     ngrams = [f"class{c}-3-0" for c in (150, 200, 500, 1000, 2000)] + ["class500-4-0", "class500-5-0"]
     ngrams += ["interpolated3-0", "kn3-0", "kn4-0", "kn5-0", "kn5-backoff-0", "kn5-srilm-0", "best-ngram-0"]
     clusterings = [f"classes{c}-0" for c in (150, 200, 500, 1000, 2000)]
-    assert names == {*ngrams, *clusterings} | {f"mlp{k}-{seed}" for k in range(1, 11) for seed in (0, 1)}
+    assert names == {*ngrams, *clusterings} | {f"mlp{k}-0" for k in range(1, 11)}
     trained = next(run for run in children if run.info.run_name == "mlp9-0")
     assert {"valid", "test", "train", "seconds", "best_valid_perplexity"} <= set(trained.data.metrics)
     assert trained.data.params["recipe.name"] == "modern"
@@ -115,7 +113,8 @@ def test_repeated_it_does_nothing_and_a_comment_or_a_multirun_changes_nothing(pr
     recipe.write_text("# a comment\n" + recipe.read_text())
     project.run(sys.executable, "-m", "pipeline.train", "-m", "model.n=2,3", "model.h=2")
     assert project.repro() == set()
-    assert "up to date" in project.run("dvc", "status")
+    changed = re.findall(r"^(\S+):$", project.run("dvc", "status"), re.MULTILINE)
+    assert all(stage.startswith("experiments/") for stage in changed), changed  # which have not been run here
 
 
 def test_one_stage_after_another_gives_the_same_bits(project):
@@ -128,7 +127,7 @@ def test_one_stage_after_another_gives_the_same_bits(project):
 
 def test_an_edited_model_reruns_itself_its_mixture_and_the_report(project):
     project.edit("model/mlp5", h=4)
-    assert project.repro() == {"train@mlp5-0", "train@mlp5-1", "mix@mlp6-0", "mix@mlp6-1", "report"}
+    assert project.repro() == {"train@mlp5-0", "mix@mlp6-0", "report"}
 
 
 def test_the_papers_own_recipe_has_a_command_and_its_rows_join_the_others(project):

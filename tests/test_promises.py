@@ -58,7 +58,8 @@ def test_the_table_names_the_architectures_that_are_trained():
                 mixture = yaml.safe_load((ROOT / "conf" / "mix" / f"{network}.yaml").read_text())
                 network = mixture["components"][0].split("/")[0]
             trained = yaml.safe_load((ROOT / "conf" / "model" / f"{network}.yaml").read_text())
-            assert {key: row[key] for key in ("n", "h", "m", "direct")} == trained, row["row"]
+            shape = {key: row[key] for key in ("n", "h", "m", "direct")}
+            assert shape | {"family": "feedforward"} == trained, row["row"]
 
 
 def test_a_mixture_depends_on_its_components():
@@ -68,12 +69,13 @@ def test_a_mixture_depends_on_its_components():
         dependencies = "\n".join(stages["mix"]["do"]["deps"])
         for key in ("network", "seed"):
             dependencies = dependencies.replace(f"${{item.{key}}}", str(item[key]))
-        declared[item["row"]] = dependencies.split("\n")
+        declared[name] = dependencies.split("\n")
         assert name == f"{item['row']}-{item['seed']}"
-    for row, dependencies in declared.items():
+    for name, dependencies in declared.items():
+        row, _, seed = name.rpartition("-") if name != "best-ngram" else (name, "", "")
         components = yaml.safe_load((ROOT / "conf" / "mix" / f"{row}.yaml").read_text())["components"]
-        expected = {f"predictions/{part.replace('${seed}', '0')}" for part in components}
-        assert expected == {path for path in dependencies if path.startswith("predictions/")}, row
+        expected = {f"predictions/{part.replace('${seed}', seed)}" for part in components}
+        assert expected == {path for path in dependencies if path.startswith("predictions/")}, name
 
 
 def test_every_seed_of_the_report_is_mixed():
@@ -109,6 +111,12 @@ def test_every_row_is_at_or_below_the_papers_test_perplexity():
     networks = table[table["model"] == "network"]
     assert len(networks) == 10
     assert (networks["test"] <= networks["paper_test"]).all()
+
+
+def test_every_network_and_mixture_reaches_the_papers_ratio_to_kneser_ney():
+    ratios = pd.read_csv(ROOT / "reports" / "ratios.csv")
+    assert ratios["row"].tolist() == [f"MLP{k}" for k in range(1, 11)]
+    assert ratios["reached"].all(), ratios
 
 
 def test_the_requirements_are_all_pinned_and_name_no_address():

@@ -1,8 +1,10 @@
 """Tables: ratios to the yardstick, and rows that come from another table."""
 
+import numpy as np
 import pandas as pd
 import pytest
 
+from pipeline import store
 from pipeline.core.errors import InputError
 from pipeline.reporting import table
 
@@ -30,6 +32,24 @@ def test_ratios_are_to_the_same_tokens_of_the_yardstick(built):
     assert ratios["reached"].tolist() == [True, False]
     assert table.ratios(built, "").empty
     assert "0.850" in table.ratio_markdown(ratios)
+
+
+def test_a_network_is_the_mean_of_its_seeds(tmp_path):
+    ids = np.array([1, 2, 1, 3], dtype=np.int32)
+    counts = {"digest": "x"}
+    corpus = store.Corpus(["<unk>", "<text>", "a", "b"], ids, ids, ids, pd.DataFrame(), counts)
+    for seed, p in enumerate((0.1, 0.3)):
+        raw = {split: np.full(4, np.log(p), dtype=np.float32) for split in store.SPLITS}
+        store.write_base_predictions(tmp_path / "mlp1" / str(seed), corpus, raw)
+    row = table.Row("MLP1", "mlp1", "network", 3)
+    line = table.build([row], tmp_path, corpus, [0, 1]).loc["mlp1"]
+    assert line["seeds"] == 2 and line["train"] == pytest.approx(10)
+    # `<unk>` is the one unseen word, and validation has none of it: its share is nothing.
+    assert line["test_raw"] == pytest.approx((10 + 10 / 3) / 2)
+    assert line["test_sd"] == pytest.approx(np.std([line["test"] * 1.5, line["test"] * 0.5], ddof=1))
+    assert " ± " in table.markdown(table.build([row], tmp_path, corpus, [0, 1]))
+    with pytest.raises(InputError, match="though other seeds of mlp1 are there"):
+        table.build([row], tmp_path, corpus, [0, 1, 2])
 
 
 def test_rows_of_another_table_join_and_keep_their_figures(built, tmp_path):
