@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from pipeline import app, store, tracking
-from pipeline.core import mixture
+from pipeline.core import conditional, mixture
 from pipeline.core.errors import InputError
+from pipeline.core.ngrams import counts, interpolated
 
 log = logging.getLogger(__name__)
 
@@ -20,12 +21,15 @@ class Mix:
 
     components: list[str]  # <model>/<seed>, folders below `predictions`
     weights: list[float]  # one each, or none: learned on validation
+    conditional: bool = False  # learned for each bin of the context's frequency, as the trigram's
 
     def __post_init__(self):
         if len(self.weights) not in (0, len(self.components)) or not self.components:
             raise InputError(
                 f"mix: {len(self.components)} components, {len(self.weights)} weights; give one each or none"
             )
+        if self.conditional and self.weights:
+            raise InputError(f"mix.weights={self.weights} with mix.conditional=true: weights by bin are learned")
         if self.weights and (min(self.weights) < 0 or abs(sum(self.weights) - 1) > 1e-9):
             raise InputError(f"mix.weights={self.weights}: must not be negative, and sum to 1")
 
@@ -49,16 +53,30 @@ def main(config: Config) -> None:
     with tracking.run("mix", config.name, config.seed, {"mix": asdict(config.mix)}, corpus.counts["digest"]) as run:
         start = time.perf_counter()
         parts = {split: _parts(config, corpus, split) for split in ("valid", "test")}
-        weights = config.mix.weights or mixture.fit_weights(parts["valid"]).tolist()
-        mixed = {split: mixture.mix(part, weights) for split, part in parts.items()}
+        mixed, weights = (_conditional if config.mix.conditional else _everywhere)(config.mix, corpus, parts)
         metrics = store.write_mixture_predictions(Path(config.out), corpus, mixed)
-        weights = dict(zip(config.mix.components, weights, strict=True))
         store.write_json(Path(config.out, "weights.json"), weights)
         run.parameters({"weights": weights})
         timing = {"seconds": time.perf_counter() - start}
         store.write_timing(Path(config.timing), timing)
         run.metrics(metrics | timing)
         log.info("%s: validation %.2f, test %.2f", config.name, metrics["valid"], metrics["test"])
+
+
+def _everywhere(mix: Mix, corpus: store.Corpus, parts: dict[str, np.ndarray]) -> tuple[dict, dict]:
+    """The mixture of each split by one set of weights, and the weights by component."""
+    weights = mix.weights or mixture.fit_weights(parts["valid"]).tolist()
+    mixed = {split: mixture.mix(part, weights) for split, part in parts.items()}
+    return mixed, dict(zip(mix.components, weights, strict=True))
+
+
+def _conditional(mix: Mix, corpus: store.Corpus, parts: dict[str, np.ndarray]) -> tuple[dict, dict]:
+    """The mixture of each split by weights for each bin, and the weights by bin and component."""
+    counted = counts.count(corpus.train, interpolated.ORDER - 1, len(corpus.vocabulary))
+    bins = {split: interpolated.context_bins(counted, corpus.before(split), corpus.ids(split)) for split in parts}
+    fitted = conditional.fit(parts["valid"], bins["valid"])
+    mixed = {split: conditional.mix(part, bins[split], fitted) for split, part in parts.items()}
+    return mixed, {q: dict(zip(mix.components, a.tolist(), strict=True)) for q, a in fitted.weights.items()}
 
 
 def _parts(config: Config, corpus: store.Corpus, split: str) -> np.ndarray:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from pipeline.core import evaluation, mixture
+from pipeline.core import conditional, evaluation, mixture
 
 RANDOM = np.random.default_rng(0)
 
@@ -37,6 +37,21 @@ def test_em_gives_nothing_to_a_component_that_never_helps():
     with np.errstate(divide="ignore"):
         weights = mixture.fit_weights(np.log([[0.5, 0.5], [0.0, 0.0]]))
     assert weights == pytest.approx([1, 0], abs=1e-3)
+
+
+def test_weights_by_bin_find_what_helps_where():
+    """One model knows the tokens of bin 0, the other those of bin 3: weights by bin give each its own."""
+    bins = np.repeat([0, 3], 500)
+    good, bad = RANDOM.uniform(0.5, 0.6, 1000), RANDOM.uniform(0.1, 0.2, 1000)
+    logs = np.log([np.where(bins == 0, good, bad), np.where(bins == 3, good, bad)])
+    fitted = conditional.fit(logs, bins)
+    assert fitted.of(np.array([0, 3]))[[0, 1], [0, 1]] == pytest.approx([1, 1], abs=1e-3)
+    assert fitted.of(np.array([1, 7])) == pytest.approx(np.tile(fitted.everywhere, (2, 1)))
+    mixed = conditional.mix(logs, bins, fitted)
+    learned = mixture.mix(logs, mixture.fit_weights(logs))
+    fixed = mixture.mix(logs, [0.5, 0.5])
+    assert np.exp(mixed) == pytest.approx(good, rel=1e-3)
+    assert mixed.mean() > learned.mean() >= fixed.mean() - 1e-6
 
 
 def test_with_the_share_probabilities_still_sum_to_one():

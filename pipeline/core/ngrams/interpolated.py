@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pipeline.core.mixture import fit_weights
+from pipeline.core import conditional
 from pipeline.core.ngrams.counts import NEVER, Counts, count
 
 ORDER = 3
@@ -21,17 +21,12 @@ class Interpolated:
     """A fitted model."""
 
     counts: Counts
-    weights: dict[int, np.ndarray]  # bin q: a (4,)
-    everywhere: np.ndarray  # (4,), for a bin that validation never shows
+    weights: conditional.BinWeights  # of p_0 to p_3
 
     def log_probabilities(self, before: np.ndarray, ids: np.ndarray) -> np.ndarray:
         """Natural-log probability (T,) float32 of each of `ids` (T,), of which `before` are the words before."""
         components, bins = _components(self.counts, before, ids)
-        weights = np.tile(self.everywhere, (bins.max() + 1, 1))
-        for q, fitted in self.weights.items():
-            if q < len(weights):
-                weights[q] = fitted
-        return np.log(np.einsum("kt,tk->t", components, weights[bins])).astype(np.float32)
+        return np.log(np.einsum("kt,tk->t", components, self.weights.of(bins))).astype(np.float32)
 
 
 def fit(train: np.ndarray, valid: np.ndarray, vocabulary: int, tolerance: float) -> Interpolated:
@@ -42,14 +37,15 @@ def fit(train: np.ndarray, valid: np.ndarray, vocabulary: int, tolerance: float)
     counts = count(train, ORDER, vocabulary)
     components, bins = _components(counts, train, valid)
     with np.errstate(divide="ignore"):
-        logs = np.log(components)
-    weights = {int(q): fit_weights(logs[:, bins == q], tolerance) for q in np.unique(bins)}
-    return Interpolated(counts, weights, fit_weights(logs, tolerance))
+        return Interpolated(counts, conditional.fit(np.log(components), bins, tolerance))
 
 
-def bins_of(frequency: np.ndarray, tokens: int) -> np.ndarray:
-    """q = ceil(-log((1 + frequency) / T)), from 0 (the most frequent contexts) up."""
-    return np.ceil(-np.log((1 + frequency) / tokens)).clip(min=0).astype(np.int64)
+def context_bins(counts: Counts, before: np.ndarray, ids: np.ndarray) -> np.ndarray:
+    """The bin (T,) of the two words before each of `ids` (T,), of which `before` are the words before."""
+    context = before[-(ORDER - 1) :]
+    pairs = counts.places(np.concatenate([context, ids]))[1]
+    place = np.concatenate([[NEVER], pairs[:-1]])[len(context) :]
+    return conditional.bins_of(counts.tables[1].count(place), counts.tokens)
 
 
 def _components(counts: Counts, before: np.ndarray, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -73,4 +69,4 @@ def _components(counts: Counts, before: np.ndarray, ids: np.ndarray) -> tuple[np
         own = counts.tables[k - 1].count(places[k - 1][skip:])
         p[k] = np.where(total > 0, own / np.maximum(total, 1), p[k - 1])
     frequency = counts.tables[1].count(of_context(places[1]))
-    return p, bins_of(frequency, counts.tokens)
+    return p, conditional.bins_of(frequency, counts.tokens)
