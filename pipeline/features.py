@@ -1,0 +1,46 @@
+"""Stage features: features of words by the SVD of their co-occurrences, for networks to start from."""
+
+import logging
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+
+from pipeline import app, store, tracking
+from pipeline.core import cooccurrence
+from pipeline.core.errors import InputError, check_above_zero
+
+log = logging.getLogger(__name__)
+
+
+@dataclass
+class Config:
+    """conf/features.yaml."""
+
+    m: int
+    contexts: int
+    reach: int
+    data: str
+    out: str
+
+    def __post_init__(self):
+        check_above_zero(self, "", "m", "contexts", "reach")
+        if self.m >= self.contexts:
+            raise InputError(f"m={self.m} with contexts={self.contexts}: fewer features than contexts, please")
+
+
+def main(config: Config) -> None:
+    """Writes features.npy, (V, m) float32, into config.out."""
+    corpus = store.read_corpus(config.data)
+    words = len(corpus.vocabulary)
+    if config.m >= words:
+        raise InputError(f"m={config.m}: must be below the {words:,} words of the vocabulary")
+    with tracking.run("features", f"svd{config.m}", 0, {"features": asdict(config)}, corpus.counts["digest"]):
+        found = cooccurrence.features(corpus.train, words, config.m, config.contexts, config.reach)
+        with store.replacing(Path(config.out, "features.npy")) as temporary:
+            np.save(temporary, found)
+        log.info("%d features of %s words", config.m, f"{words:,}")
+
+
+if __name__ == "__main__":
+    app.run("features", Config, main)

@@ -1,0 +1,34 @@
+"""Features from co-occurrences."""
+
+import numpy as np
+import pytest
+
+from pipeline.core import cooccurrence
+
+
+def test_words_in_the_same_places_have_the_same_features():
+    """A language of two kinds of words: words of one kind are alike, of the two kinds are not."""
+    random = np.random.default_rng(0)
+    stream = np.empty(20_000, dtype=np.int32)
+    stream[::2], stream[1::2] = random.integers(0, 10, 10_000), random.integers(10, 20, 10_000)
+    found = cooccurrence.features(stream, 20, 2, 30, 1)
+    assert found.shape == (20, 2) and found.dtype == np.float32
+    unit = found / np.linalg.norm(found, axis=1, keepdims=True)
+    alike = unit @ unit.T
+    assert alike[:10, :10].min() > 0.95 and alike[10:, 10:].min() > 0.95
+    assert abs(alike[:10, 10:]).max() < 0.3
+
+
+def test_they_are_the_svd_of_the_counts_of_words_at_places():
+    stream = np.array([1, 2, 1, 3, 0, 2, 3, 3, 1, 0, 2, 2], dtype=np.int32)
+    places = (-1, 1, -2, 2)
+    counts = np.zeros((4, 16))
+    for t, word in enumerate(stream):
+        for k, place in enumerate(places):
+            if 0 <= t + place < len(stream):
+                counts[word, 4 * k + stream[t + place]] += 1
+    left, values, _ = np.linalg.svd(np.log1p(counts))
+    expected = left[:, :2] * np.sqrt(values[:2])
+    found = cooccurrence.features(stream, 4, 2, 16, 2)
+    assert abs(found) == pytest.approx(abs(expected), abs=1e-4)  # the sign of a vector is free
+    assert np.array_equal(found, cooccurrence.features(stream, 4, 2, 16, 2))
