@@ -31,7 +31,7 @@ def draw(rows: list[Row], predictions: Path, seeds: list[int], path: Path) -> No
                 label=None if colour else label,
             )
             colour = line.get_color()
-        if colour:
+        if colour and "valid" in row.paper:
             axes.axhline(row.paper["valid"], color=colour, linestyle=":", linewidth=1)
     axes.xaxis.get_major_locator().set_params(integer=True)
     axes.set_xlabel("epoch")

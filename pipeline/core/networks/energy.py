@@ -44,13 +44,13 @@ class Network(base.Network):
 
     def forward(self, context: Tensor) -> Tensor:
         """Log-probabilities of all words (B, V) after each context (B, n-1)."""
-        t = torch.tanh(self.context_part(context)[:, None] + self.word_part(slice(None)))
+        t = torch.tanh(self.context_part(context)[:, None] + self.word_part(slice(len(self.b))))
         return torch.log_softmax(self.b + (t * self.v).sum(2), 1)
 
     @torch.no_grad()
     def log_probabilities(self, context: Tensor, target: Tensor) -> Tensor:
         """Exact natural-log probability (B,) of each target (B,) after its context (B, n-1)."""
-        p, g = self.context_part(context), self.word_part(slice(None))
+        p, g = self.context_part(context), self.word_part(slice(len(self.b)))
         v = self.v.expand(len(g), -1)
         own = (torch.tanh(p + g[target]) * v[target]).sum(1) + self.b[target]
         total = torch.full_like(own, -torch.inf)

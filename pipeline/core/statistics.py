@@ -1,0 +1,43 @@
+"""Intervals for perplexities and their ratios, by resampling texts: words of one text are not independent of each
+other, texts nearly are."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import bootstrap
+
+RESAMPLES = 10_000
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A figure and its 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+def text_sums(log_probabilities: np.ndarray, firsts: np.ndarray) -> np.ndarray:
+    """Sum of log-probabilities (T,) over each text, in float64; firsts: the place of each text's first token."""
+    return np.add.reduceat(log_probabilities.astype(np.float64), firsts)
+
+
+def perplexity(sums: np.ndarray, tokens: np.ndarray) -> Estimate:
+    """Perplexity over all tokens, from each text's sum of log-probabilities and number of tokens."""
+    return _estimate(lambda s, t, axis=-1: np.exp(-s.sum(axis) / t.sum(axis)), sums, tokens)
+
+
+def ratio(sums: np.ndarray, others: np.ndarray, tokens: np.ndarray) -> Estimate:
+    """One model's perplexity over another's; in each resample both read the same texts (paired)."""
+    return _estimate(lambda a, b, t, axis=-1: np.exp((b.sum(axis) - a.sum(axis)) / t.sum(axis)), sums, others, tokens)
+
+
+def _estimate(statistic, *samples: np.ndarray) -> Estimate:
+    value = float(statistic(*samples))
+    if len(samples[0]) < 2:  # one text has no spread to show
+        return Estimate(value, np.nan, np.nan)
+    found = bootstrap(
+        samples, statistic, paired=True, vectorized=True, n_resamples=RESAMPLES, method="percentile", rng=0
+    ).confidence_interval
+    return Estimate(value, float(found.low), float(found.high))

@@ -1,0 +1,60 @@
+"""Intervals over texts, and verdicts on claims."""
+
+import numpy as np
+import pytest
+
+from pipeline import claims
+from pipeline.core import evaluation, statistics
+
+RANDOM = np.random.default_rng(0)
+TOKENS = RANDOM.integers(500, 1500, 80)
+FIRSTS = np.concatenate([[0], np.cumsum(TOKENS)[:-1]])
+
+
+def stream(level, spread, noise=0.5):
+    """Log-probabilities whose mean differs from text to text."""
+    of_text = np.repeat(RANDOM.normal(level, spread, len(TOKENS)), TOKENS)
+    return (of_text + RANDOM.normal(0, noise, len(of_text))).astype(np.float32)
+
+
+def test_the_estimate_is_the_perplexity_of_all_tokens():
+    log_p = stream(-5.5, 0.3)
+    found = statistics.perplexity(statistics.text_sums(log_p, FIRSTS), TOKENS)
+    assert found.value == pytest.approx(evaluation.perplexity(log_p), rel=1e-9)
+    assert found.low < found.value < found.high
+    # The spread over texts decides: the standard error of the mean log-probability is about .3 / sqrt(80).
+    width = np.log(found.high / found.low)
+    assert width == pytest.approx(2 * 1.96 * 0.3 / 80**0.5, rel=0.25)
+
+
+def test_a_ratio_is_paired():
+    """Two models that differ by a constant on every text have a ratio without spread, however different the texts."""
+    log_p = stream(-5.5, 0.3)
+    sums = statistics.text_sums(log_p, FIRSTS)
+    found = statistics.ratio(sums, sums + 0.1 * TOKENS, TOKENS)
+    assert [found.value, found.low, found.high] == pytest.approx([np.exp(0.1)] * 3)
+
+
+def test_the_interval_holds_the_truth_as_often_as_it_says():
+    hits = 0
+    for _ in range(60):
+        a, b = stream(-5.5, 0.1, 0), stream(-5.4, 0.1, 0)
+        found = statistics.ratio(*(statistics.text_sums(x, FIRSTS) for x in (a, b)), TOKENS)
+        hits += found.low < np.exp(0.1) < found.high
+    assert 51 <= hits <= 60
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "least", "within", "says"),
+    [
+        (0.02, 0.05, 0.0, None, "yes"),
+        (-0.01, 0.05, 0.0, None, "open"),
+        (-0.05, -0.01, 0.0, None, "no"),
+        (0.02, 0.05, 0.2, None, "no"),
+        (-0.004, 0.009, 0.0, 0.01, "yes"),
+        (-0.004, 0.02, 0.0, 0.01, "open"),
+        (0.02, 0.03, 0.0, 0.01, "no"),
+    ],
+)
+def test_a_claim_holds_where_its_whole_interval_says_so(low, high, least, within, says):
+    assert claims.verdict(claims.Claim("x", "a", "b", least=least, within=within), low, high) == says
