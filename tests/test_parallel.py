@@ -1,0 +1,75 @@
+"""Two ranks on gloo give the losses and the learning curve of one process, to float rounding."""
+
+import os
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+import torch.distributed as dist
+import torch.multiprocessing
+from conftest import composed
+
+from pipeline import train
+from pipeline.core import parallel
+from pipeline.core.checkpoint import Forgetful
+from pipeline.core.networks.architecture import Architecture
+from pipeline.core.networks.families import build
+from pipeline.core.training import Corpus, Trainer
+
+SHAPE = Architecture(3, 4, 3, True)
+V = 60
+
+
+def trained(network, recipe):
+    """The learning curve, the running losses, and all parameters' sums of squares."""
+    random = np.random.default_rng(0)
+    corpus = Corpus(random.zipf(1.5, 999).clip(max=V - 1), random.zipf(1.5, 500).clip(max=V - 1), V, 1)
+    trainer = Trainer(network, recipe, corpus, 0, "cpu", Forgetful())
+    losses = []
+    trainer.run(on_step=lambda progress, words: losses.append(progress.loss))
+    curve = [(epoch["train_perplexity"], epoch["valid_perplexity"]) for epoch in trainer.progress.curve]
+    return np.array(losses), np.array(curve)
+
+
+KINDS = ("DataParallel", "ParameterParallel")
+SAMPLES = (0, 20)
+
+
+def rank(number, recipe, folder):
+    """Trains with each kind and number of samples, as one of two ranks."""
+    torch.set_num_threads(1)
+    dist.init_process_group("gloo", init_method=f"file://{folder}/meet", rank=number, world_size=2)
+    for kind in KINDS:
+        for samples in SAMPLES:
+            network = getattr(parallel, kind)(SHAPE, V)
+            losses, curve = trained(network, replace(recipe, samples=samples))
+            found = {"losses": losses, "curve": curve, "bytes": network.exchange.bytes, "WU": len(network.WU)}
+            np.savez(f"{folder}/{kind}-{samples}-{number}.npz", **found)
+    dist.destroy_process_group()
+
+
+def test_two_ranks_train_as_one(tmp_path, monkeypatch):
+    """With the full and the sampled softmax and with dropout."""
+    monkeypatch.setitem(os.environ, "GLOO_SOCKET_IFNAME", "lo")
+    recipe = replace(composed("train", train.Config).recipe, batch=30, epochs=2, dropout=0.3)
+    torch.multiprocessing.spawn(rank, (recipe, str(tmp_path)), nprocs=2)
+    for samples in SAMPLES:
+        losses, curve = trained(build(SHAPE, V), replace(recipe, samples=samples))
+        for kind in KINDS:
+            for number in (0, 1):
+                found = np.load(tmp_path / f"{kind}-{samples}-{number}.npz")
+                assert found["losses"] == pytest.approx(losses, rel=1e-4)
+                assert found["curve"] == pytest.approx(curve, rel=1e-4)
+                assert found["WU"] == (V if kind == "DataParallel" else V // 2)
+                assert found["bytes"] > 0
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_without_a_process_group_it_is_the_network_alone(kind):
+    recipe = replace(composed("train", train.Config).recipe, batch=30, samples=20, epochs=1)
+    alone, alone_curve = trained(build(SHAPE, V), recipe)
+    network = getattr(parallel, kind)(SHAPE, V)
+    losses, curve = trained(network, recipe)
+    assert losses == pytest.approx(alone, rel=1e-5) and curve == pytest.approx(alone_curve, rel=1e-5)
+    assert network.exchange.bytes == 0
