@@ -1,4 +1,4 @@
-"""python -m benchmarks [race] [scoring] [scaling] [batches]: measures, and writes reports/benchmark.md.
+"""python -m benchmarks [PART ...]: measures, and writes reports/benchmark.md.
 
 A part's figures are kept in timings/bench-<part>.csv, so that a part can be measured again alone.
 """
@@ -14,9 +14,16 @@ from pathlib import Path
 import pandas as pd
 import torch
 
-from benchmarks import batches, race, scaling, scoring
+from benchmarks import batches, parallel, race, sampling, scaling, scoring
 
-PARTS = {"race": race, "scoring": scoring, "scaling": scaling, "batches": batches}
+PARTS = {
+    "race": race,
+    "scoring": scoring,
+    "scaling": scaling,
+    "sampling": sampling,
+    "parallel": parallel,
+    "batches": batches,
+}
 REPORT = Path("reports/benchmark.md")
 
 

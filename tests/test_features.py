@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from pipeline.core import cooccurrence
+from pipeline.core.neighbours import nearest
 
 
 def test_words_in_the_same_places_have_the_same_features():
@@ -32,3 +33,11 @@ def test_they_are_the_svd_of_the_counts_of_words_at_places():
     found = cooccurrence.features(stream, 4, 2, 16, 2)
     assert abs(found) == pytest.approx(abs(expected), abs=1e-4)  # the sign of a vector is free
     assert np.array_equal(found, cooccurrence.features(stream, 4, 2, 16, 2))
+
+
+def test_nearest_are_those_of_the_largest_cosine():
+    features = np.array([[1, 0], [2, 0.1], [0, 1], [-1, 0], [0, 0]])
+    ids, cosines = nearest(features, 0, 3, np.array([True, True, True, True, False]))
+    assert ids.tolist() == [1, 2, 3]
+    assert cosines == pytest.approx([2 / np.hypot(2, 0.1), 0, -1])
+    assert nearest(features, 0, 9, np.array([True, True, False, False, False]))[0].tolist() == [1]

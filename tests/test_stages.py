@@ -14,12 +14,30 @@ import yaml
 from conftest import composed
 from mlflow import MlflowClient
 
-from pipeline import checkpoints, cluster, download, mix, ngram, preprocess, report, store, train
+from pipeline import (
+    checkpoints,
+    claims,
+    cluster,
+    download,
+    features,
+    mix,
+    ngram,
+    preprocess,
+    report,
+    store,
+    train,
+    unknown,
+    words,
+)
 from pipeline.app import ROOT
 from pipeline.core.errors import InputError
 
 TINY = ["model.h=4", "model.m=3", "recipe.epochs=3", "recipe.batch=64", "recipe.samples=100"]
 STAGES = {
+    "claims": claims,
+    "features": features,
+    "unknown": unknown,
+    "words": words,
     "download": download,
     "preprocess": preprocess,
     "cluster": cluster,

@@ -8,6 +8,8 @@ Every rank runs the same training loop with the same seed, so batches, candidate
 alone; losses differ from its by float rounding. Without a process group each class is the network alone.
 """
 
+import time
+
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
@@ -19,12 +21,12 @@ from pipeline.core.networks.softmax import log_partition
 
 
 class _Exchange:
-    """Sums over the ranks, and how many bytes this rank has sent into them."""
+    """Sums over the ranks, and how many bytes and seconds this rank has spent on them."""
 
     def __init__(self):
         self.rank = dist.get_rank() if dist.is_initialized() else 0
         self.ranks = dist.get_world_size() if dist.is_initialized() else 1
-        self.bytes = 0
+        self.bytes, self.seconds = 0, 0.0
 
     def block(self, size: int) -> tuple[int, int]:
         """This rank's part of so many things: first and end."""
@@ -33,8 +35,10 @@ class _Exchange:
     def reduce(self, tensor: Tensor, largest: bool = False) -> Tensor:
         """The sum over the ranks, or the largest, in place."""
         if self.ranks > 1:
-            self.bytes += tensor.numel() * tensor.element_size()
+            start = time.perf_counter()
             dist.all_reduce(tensor, dist.ReduceOp.MAX if largest else dist.ReduceOp.SUM)
+            self.seconds += time.perf_counter() - start  # with the wait for the slower rank
+            self.bytes += tensor.numel() * tensor.element_size()
         return tensor
 
 

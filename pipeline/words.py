@@ -1,0 +1,65 @@
+"""Stage words: what the networks' features hold. Words in the plane of a network with m = 2, and nearest neighbours by
+one with more."""
+
+import logging
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from safetensors.numpy import load_file
+
+from pipeline import app, store
+from pipeline.core.errors import InputError
+from pipeline.core.neighbours import nearest
+from pipeline.reporting import plane
+
+log = logging.getLogger(__name__)
+
+
+@dataclass
+class Config:
+    """conf/words.yaml."""
+
+    plane: str
+    drawn: int
+    neighbours: str
+    words: list[str]
+    count: int
+    seen: int
+    data: str
+    predictions: str
+    out: str
+
+
+def main(config: Config) -> None:
+    """Writes plane.svg and neighbours.md into config.out."""
+    corpus, out = store.read_corpus(config.data), Path(config.out)
+    out.mkdir(parents=True, exist_ok=True)
+    flat = _features(config, config.plane)
+    if flat.shape[1] != 2:
+        raise InputError(f"plane={config.plane}: a network with m = 2 can be drawn, this one has m = {flat.shape[1]}")
+    plane.draw(flat[: config.drawn], corpus.vocabulary[: config.drawn], out / "plane.svg")
+    features = _features(config, config.neighbours)
+    often = np.bincount(corpus.train, minlength=len(corpus.vocabulary)) >= config.seen
+    rows = []
+    for word in config.words:
+        if word not in corpus.vocabulary:
+            raise InputError(f"words: {word!r} is not in the vocabulary of {config.data}")
+        ids, cosines = nearest(features, corpus.vocabulary.index(word), config.count, often)
+        named = [f"{corpus.vocabulary[i]} ({cosine:.2f})" for i, cosine in zip(ids, cosines, strict=True)]
+        rows.append({"word": word, "nearest, by cosine": ", ".join(named)})
+    head = f"Nearest neighbours by the features of {config.neighbours}, among words seen {config.seen} times or more."
+    table = pd.DataFrame(rows).to_markdown(index=False)
+    (out / "neighbours.md").write_text(f"{head}\n\n{table}\n", encoding="utf-8")
+
+
+def _features(config: Config, name: str) -> np.ndarray:
+    file = Path(config.predictions, name, "weights.safetensors")
+    if not file.is_file():
+        raise InputError(f"no weights in {file}: run the stage that trains {name}")
+    return load_file(file)["C"]
+
+
+if __name__ == "__main__":
+    app.run("words", Config, main)
