@@ -34,7 +34,7 @@ UNKNOWN = 0  # the id of the symbol for rare words
 class Config:
     """conf/unknown.yaml."""
 
-    model: str
+    network: str
     data: str
     predictions: str
     out: str
@@ -44,12 +44,12 @@ def main(config: Config) -> None:
     """Writes unknown.json into config.out: perplexities of the tokens that have `<unk>` in their context."""
     torch.set_num_threads(1)
     corpus = store.read_corpus(config.data)
-    network = read_network(Path(config.predictions, config.model), len(corpus.vocabulary))
-    with tracking.run("unknown", config.model, 0, {"model": config.model}, corpus.counts["digest"]) as run:
-        found = {"model": config.model}
+    network = read_network(Path(config.predictions, config.network), len(corpus.vocabulary))
+    with tracking.run("unknown", config.network, 0, {"network": config.network}, corpus.counts["digest"]) as run:
+        found = {"network": config.network}
         for split in ("valid", "test"):
             found |= {f"{split}_{key}": value for key, value in _compare(network, corpus, split).items()}
-        run.metrics({key: value for key, value in found.items() if key != "model"})
+        run.metrics({key: value for key, value in found.items() if key != "network"})
         store.write_json(Path(config.out, "unknown.json"), found)
         log.info("%s", found)
 
