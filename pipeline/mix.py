@@ -76,7 +76,8 @@ def _conditional(mix: Mix, corpus: store.Corpus, parts: dict[str, np.ndarray]) -
     bins = {split: interpolated.context_bins(counted, corpus.before(split), corpus.ids(split)) for split in parts}
     fitted = conditional.fit(parts["valid"], bins["valid"])
     mixed = {split: conditional.mix(part, bins[split], fitted) for split, part in parts.items()}
-    return mixed, {q: dict(zip(mix.components, a.tolist(), strict=True)) for q, a in fitted.weights.items()}
+    every = {"everywhere": fitted.everywhere} | fitted.weights
+    return mixed, {q: dict(zip(mix.components, a.tolist(), strict=True)) for q, a in every.items()}
 
 
 def _parts(config: Config, corpus: store.Corpus, split: str) -> np.ndarray:

@@ -3,57 +3,16 @@
 import gzip
 import logging
 import time
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Protocol
 
-import numpy as np
-
-from pipeline import app, classfile, store, tracking
-from pipeline.core.errors import InputError, check_above_zero
-from pipeline.core.ngrams import arpa, classes, counts, interpolated, kneser_ney
+from pipeline import app, store, tracking
+from pipeline.core.errors import InputError
+from pipeline.core.ngrams import arpa
 from pipeline.core.ngrams.backoff import Backoff
+from pipeline.ngrams import Model, Ngram, fit
 
 log = logging.getLogger(__name__)
-
-
-class Model(Protocol):
-    """What every n-gram model can do."""
-
-    def log_probabilities(self, before: np.ndarray, ids: np.ndarray) -> np.ndarray:
-        """Natural-log probability (T,) float32 of each of `ids` (T,), of which `before` are the words before."""
-
-
-@dataclass
-class Ngram:
-    """conf/ngram/<name>.yaml; what a kind does not use keeps its default."""
-
-    kind: str  # interpolated, kneser_ney, class or arpa
-    order: int = 3
-    tolerance: float = 1e-9  # interpolated: EM of a bin ends when the mean log-likelihood rises by less
-    backoff: bool = False  # kneser_ney, class: the back-off form instead of the interpolated one
-    drop: bool = False  # kneser_ney, class: n-grams of order >= 3 seen once are left out
-    fallback: bool = False  # kneser_ney: fixed discounts where the counts leave them undefined
-    classes: int = 0  # class: how many
-    path: str = ""  # arpa: a file that this or another tool wrote, .gz or not
-
-    def __post_init__(self):
-        if self.kind not in FITS:
-            raise InputError(f"ngram.kind={self.kind!r}: choose one of {', '.join(FITS)}")
-        if self.kind == "interpolated" and self.order != interpolated.ORDER:
-            raise InputError(f"ngram.order={self.order}: deleted interpolation is the paper's trigram, order 3")
-        if self.order < 1:
-            raise InputError(f"ngram.order={self.order}: must be at least 1")
-        check_above_zero(self, "ngram.", "tolerance")
-        if (self.kind == "class") != (self.classes > 0):
-            raise InputError(
-                f"ngram.classes={self.classes} with ngram.kind={self.kind}: a class model, and it alone, has classes"
-            )
-        if (self.kind == "arpa") != bool(self.path):
-            raise InputError(
-                f"ngram.path={self.path!r} with ngram.kind={self.kind}: an arpa model, and it alone, has a file"
-            )
 
 
 @dataclass
@@ -74,7 +33,7 @@ def main(config: Config) -> None:
     corpus = store.read_corpus(config.data)
     with tracking.run("ngram", config.name, 0, {"ngram": asdict(config.ngram)}, corpus.counts["digest"]) as run:
         start = time.perf_counter()
-        model = FITS[config.ngram.kind](config, corpus)
+        model = fit(config.ngram, corpus, Path(config.clusters))
         fitted = time.perf_counter()
         raw = {split: model.log_probabilities(corpus.before(split), corpus.ids(split)) for split in store.SPLITS}
         metrics = store.write_base_predictions(Path(config.out), corpus, raw)
@@ -84,44 +43,6 @@ def main(config: Config) -> None:
         if config.export:
             _export(model, corpus.vocabulary, Path(config.export))
         log.info("%s: validation %.2f, test %.2f", config.name, metrics["valid"], metrics["test"])
-
-
-def _interpolated(config: Config, corpus: store.Corpus) -> Model:
-    return interpolated.fit(corpus.train, corpus.valid, len(corpus.vocabulary), config.ngram.tolerance)
-
-
-def _kneser_ney(config: Config, corpus: store.Corpus) -> Model:
-    ngram = config.ngram
-    counted = counts.count(corpus.train, ngram.order, len(corpus.vocabulary))
-    return kneser_ney.fit(counted, ngram.backoff, ngram.drop, ngram.fallback)
-
-
-def _class(config: Config, corpus: store.Corpus) -> Model:
-    ngram = config.ngram
-    of_words = classfile.read(Path(config.clusters, str(ngram.classes), "classes.csv"), corpus.vocabulary)
-    return classes.fit(corpus.train, of_words, ngram.order, ngram.backoff, ngram.drop)
-
-
-def _arpa(config: Config, corpus: store.Corpus) -> Model:
-    path = Path(config.ngram.path)
-    if not path.is_file():
-        raise InputError(f"ngram.path={path}: no such file")
-    opened = gzip.open if path.suffix == ".gz" else open
-    try:
-        with opened(path, "rt", encoding="utf-8") as lines:
-            return arpa.read(lines, corpus.vocabulary)
-    except (UnicodeDecodeError, EOFError, gzip.BadGzipFile) as error:
-        raise InputError(f"ngram.path={path}: not UTF-8 text, or cut short: {error}") from error
-    except InputError as error:
-        raise InputError(f"ngram.path={path}: {error}") from error
-
-
-FITS: dict[str, Callable[[Config, store.Corpus], Model]] = {
-    "interpolated": _interpolated,
-    "kneser_ney": _kneser_ney,
-    "class": _class,
-    "arpa": _arpa,
-}
 
 
 def _export(model: Model, vocabulary: list[str], path: Path) -> None:

@@ -4,26 +4,21 @@ Wherever a split holds `<unk>`, the words after it are scored twice: after the m
 trained, and after a word whose features are those that the network expected at its place.
 """
 
-import json
 import logging
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import torch
-from safetensors import safe_open
-from safetensors.torch import load_file
 from tqdm import tqdm
 
 from pipeline import app, store, tracking
 from pipeline.core import newword
 from pipeline.core.contexts import contexts
-from pipeline.core.errors import InputError
 from pipeline.core.evaluation import perplexity
-from pipeline.core.networks.architecture import Architecture
 from pipeline.core.networks.base import Network
-from pipeline.core.networks.families import build
 from pipeline.core.scoring import BATCH, log_probabilities
+from pipeline.weights import read_network
 
 log = logging.getLogger(__name__)
 
@@ -52,18 +47,6 @@ def main(config: Config) -> None:
         run.metrics({key: value for key, value in found.items() if key != "network"})
         store.write_json(Path(config.out, "unknown.json"), found)
         log.info("%s", found)
-
-
-def read_network(folder: Path, vocabulary: int) -> Network:
-    """The network whose weights a training wrote into a folder."""
-    file = folder / "weights.safetensors"
-    if not file.is_file():
-        raise InputError(f"no weights in {file}: run the stage that trains {folder.parent.name}")
-    with safe_open(file, framework="pt") as opened:
-        architecture = Architecture(**json.loads(opened.metadata()["architecture"]))
-    network = build(architecture, vocabulary)
-    network.load_state_dict(load_file(file))
-    return network
 
 
 def _compare(network: Network, corpus: store.Corpus, split: str) -> dict[str, float]:

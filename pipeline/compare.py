@@ -1,0 +1,41 @@
+"""Where two models differ most on a text: the words that one gives far more probability than the other."""
+
+import numpy as np
+import pandas as pd
+
+from pipeline.command import Command
+from pipeline.core.evaluation import perplexity
+
+
+def main() -> None:
+    """python -m pipeline.compare A B FILE"""
+    command = Command("compare", __doc__)
+    command.parser.add_argument("a", metavar="A", help="a model, such as mlp1")
+    command.parser.add_argument("b", metavar="B", help="another, such as kn5")
+    command.parser.add_argument("file", nargs="?", default="-", help="a text; - (default): standard input")
+    command.parser.add_argument("--tokens", action="store_true", help="tokenised: words apart by white space")
+    command.parser.add_argument("--count", type=int, default=20, help="words shown")
+
+    def compare(arguments) -> None:
+        words = command.words_of(arguments.file, arguments.tokens)
+        ids = command.ids_of(words)
+        a, b = (command.model(name).log_probabilities(command.before(), ids) for name in (arguments.a, arguments.b))
+        most = np.argsort(-np.abs(a - b), kind="stable")[: arguments.count]
+        table = pd.DataFrame(
+            {
+                "place": most + 1,
+                "before": [" ".join(words[max(0, t - 4) : t]) for t in most],
+                "word": [words[t] for t in most],
+                arguments.a: a[most].astype(float),
+                arguments.b: b[most].astype(float),
+                "difference": (a - b)[most].astype(float),
+            }
+        )
+        names = {f"perplexity of {name}": perplexity(p) for name, p in ((arguments.a, a), (arguments.b, b))}
+        command.show(table, {"words": len(ids)} | names)
+
+    command.run(compare)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,61 @@
+"""Text from a model, word by word.
+
+Words are drawn from its probabilities, sharpened by a temperature below 1, and from the likeliest k alone with --top.
+The same seed gives the same text. `<unk>` is never drawn, and a mark <p> ends a paragraph.
+"""
+
+import numpy as np
+import pandas as pd
+from scipy.special import softmax
+
+from pipeline.command import Command
+from pipeline.core.corpus import plain_paragraphs
+from pipeline.core.errors import InputError
+from pipeline.core.symbols import PARAGRAPH, TEXT
+
+
+def main() -> None:
+    """python -m pipeline.generate MODEL"""
+    command = Command("generate", __doc__)
+    command.parser.add_argument("model", help="such as mlp1, kn5, mlp2, best-ngram; with a seed: mlp1/2")
+    command.parser.add_argument("--words", type=int, default=100, help="how many; fewer where the text ends")
+    command.parser.add_argument("--start", default="", help="words to go on from")
+    command.parser.add_argument("--seed", type=int, default=0)
+    command.parser.add_argument("--temperature", type=float, default=1.0)
+    command.parser.add_argument("--top", type=int, default=0, help="draw from so many; 0: from all")
+
+    def generate(arguments) -> None:
+        if not (arguments.temperature > 0 and arguments.words > 0 and arguments.top >= 0):
+            raise InputError("--temperature and --words must be above zero, --top not below it")
+        model, random = command.model(arguments.model), np.random.default_rng(arguments.seed)
+        vocabulary = command.corpus.vocabulary
+        start = [word for paragraph in plain_paragraphs(arguments.start) for word in paragraph]
+        ids = np.concatenate([command.before(), command.ids_of(start)])
+        rows = []
+        for _ in range(arguments.words):
+            log_p = model.next(ids).astype(np.float64)
+            log_p[0] = -np.inf
+            p = softmax(_likeliest(log_p, arguments.top) / arguments.temperature)
+            drawn = int(random.choice(len(p), p=p))
+            rows.append({"word": vocabulary[drawn], "log_probability": log_p[drawn]})
+            ids = np.append(ids, drawn)
+            if vocabulary[drawn] == TEXT:
+                break
+        if arguments.format == "table":
+            print(" ".join([*start, *(row["word"] for row in rows)]).replace(f" {PARAGRAPH}", "\n"))
+        else:
+            command.show(pd.DataFrame(rows))
+
+    command.run(generate)
+
+
+def _likeliest(log_p: np.ndarray, top: int) -> np.ndarray:
+    """The others at -inf; top=0: all stay."""
+    if not 0 < top < len(log_p):
+        return log_p
+    least = np.partition(log_p, -top)[-top]
+    return np.where(log_p >= least, log_p, -np.inf)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,150 @@
+"""Any model of the pipeline by name, ready for new text: networks from their weights, n-grams counted again from the
+training ids (a second or two), mixtures from their components."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+import torch
+from omegaconf import OmegaConf
+from scipy.special import logsumexp
+
+from pipeline import ngrams, store
+from pipeline.app import ROOT
+from pipeline.core import conditional, evaluation, mixture
+from pipeline.core.contexts import contexts
+from pipeline.core.errors import InputError
+from pipeline.core.networks.base import Network
+from pipeline.core.ngrams import counts, interpolated
+from pipeline.core.scoring import log_probabilities
+from pipeline.weights import read_network
+
+
+class Model(Protocol):
+    """A language model over the ids of a vocabulary."""
+
+    def log_probabilities(self, before: np.ndarray, ids: np.ndarray) -> np.ndarray:
+        """Natural-log probability (T,) of each of `ids` (T,), of which `before` are the words before."""
+
+    def next(self, before: np.ndarray) -> np.ndarray:
+        """Natural-log probability (V,) of each word after the words `before`."""
+
+
+@dataclass(frozen=True)
+class NetworkModel:
+    """A trained network."""
+
+    network: Network
+    mark: int
+
+    def log_probabilities(self, before: np.ndarray, ids: np.ndarray) -> np.ndarray:
+        """See Model."""
+        return log_probabilities(self.network, contexts(ids, before, self.network.architecture.n, self.mark), ids)
+
+    def next(self, before: np.ndarray) -> np.ndarray:
+        """See Model."""
+        empty = np.zeros(1, dtype=np.int64)  # the place to be filled
+        context = contexts(empty, before.astype(np.int64), self.network.architecture.n, self.mark)
+        with torch.no_grad():
+            return self.network(torch.from_numpy(context.copy()))[0].numpy()
+
+
+@dataclass(frozen=True)
+class NgramModel:
+    """A counted model."""
+
+    model: ngrams.Model
+    words: int
+
+    def log_probabilities(self, before: np.ndarray, ids: np.ndarray) -> np.ndarray:
+        """See Model."""
+        return self.model.log_probabilities(before, ids)
+
+    def next(self, before: np.ndarray) -> np.ndarray:
+        """One stream in which each word of the vocabulary stands after the same context."""
+        context = before[-4:]
+        stream = np.concatenate([np.tile(context, (self.words, 1)), np.arange(self.words)[:, None]], 1)
+        return self.model.log_probabilities(before[:0], stream.ravel())[len(context) :: len(context) + 1]
+
+
+@dataclass(frozen=True)
+class Treated:
+    """A base model with its share for words that training never shows."""
+
+    model: Model
+    unseen: np.ndarray
+    share: float
+
+    def log_probabilities(self, before: np.ndarray, ids: np.ndarray) -> np.ndarray:
+        """See Model."""
+        return evaluation.apply_share(self.model.log_probabilities(before, ids), ids, self.unseen, self.share)
+
+    def next(self, before: np.ndarray) -> np.ndarray:
+        """See Model."""
+        every = np.arange(len(self.unseen))
+        return evaluation.apply_share(self.model.next(before), every, self.unseen, self.share)
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """Models mixed with one set of weights, or one for each bin of the context's frequency."""
+
+    models: list[Model]
+    weights: np.ndarray | conditional.BinWeights
+    counts: counts.Counts | None  # of the training part, for the bins
+
+    def log_probabilities(self, before: np.ndarray, ids: np.ndarray) -> np.ndarray:
+        """See Model."""
+        parts = np.stack([model.log_probabilities(before, ids) for model in self.models])
+        if self.counts is None:
+            return mixture.mix(parts, self.weights)
+        return conditional.mix(parts, interpolated.context_bins(self.counts, before, ids), self.weights)
+
+    def next(self, before: np.ndarray) -> np.ndarray:
+        """See Model."""
+        weights = self.weights
+        if self.counts is not None:
+            place = np.zeros(1, dtype=np.int64)
+            weights = weights.of(interpolated.context_bins(self.counts, before, place))[0]
+        parts = np.stack([model.next(before) for model in self.models])
+        with np.errstate(divide="ignore"):
+            return logsumexp(parts + np.log(weights)[:, None], axis=0)
+
+
+def load(name: str, corpus: store.Corpus, predictions: Path, clusters: Path) -> Model:
+    """A model by its name, `mlp1` or, with a seed, `mlp1/2`; seed 0 where none is given.
+
+    Raises InputError where it has not been made.
+    """
+    folder = predictions / (name if "/" in name else f"{name}/0")
+    if not (folder / "metrics.json").is_file():
+        there = sorted(path.name for path in predictions.glob("*") if (path / "0" / "metrics.json").is_file())
+        raise InputError(f"no model {name!r} in {predictions}; there are: {', '.join(there) or 'none, run make repro'}")
+    if (folder / "weights.json").is_file():
+        return _mixture(store.read_json(folder / "weights.json"), corpus, predictions, clusters)
+    if (folder / "weights.safetensors").is_file():
+        model = NetworkModel(read_network(folder, len(corpus.vocabulary)), corpus.mark)
+    else:
+        model = _ngram(folder.parent.name, corpus, clusters)
+    return Treated(model, corpus.unseen, store.read_json(folder / "metrics.json")["share"])
+
+
+def _ngram(name: str, corpus: store.Corpus, clusters: Path) -> Model:
+    file = ROOT / "conf" / "ngram" / f"{name}.yaml"
+    if not file.is_file():
+        raise InputError(f"{name} has neither weights nor a file {file}, so it can't be used on new text")
+    chosen = ngrams.Ngram(**OmegaConf.to_container(OmegaConf.load(file)))
+    return NgramModel(ngrams.fit(chosen, corpus, clusters), len(corpus.vocabulary))
+
+
+def _mixture(weights: dict, corpus: store.Corpus, predictions: Path, clusters: Path) -> Model:
+    by_bin = isinstance(next(iter(weights.values())), dict)
+    names = next(iter(weights.values())) if by_bin else weights
+    models = [load(name, corpus, predictions, clusters) for name in names]
+    if not by_bin:
+        return Mixture(models, np.array(list(weights.values())), None)
+    fitted = {q: np.array(list(a.values())) for q, a in weights.items()}
+    everywhere = fitted.pop("everywhere")
+    counted = counts.count(corpus.train, interpolated.ORDER - 1, len(corpus.vocabulary))
+    return Mixture(models, conditional.BinWeights({int(q): a for q, a in fitted.items()}, everywhere), counted)

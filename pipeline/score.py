@@ -1,0 +1,33 @@
+"""How likely a text is: the log-probability of each word, and the perplexity.
+
+A word that the vocabulary does not hold counts as `<unk>` and is marked. After each paragraph and the text stand marks
+(<p>, <text>), which count too, as in training.
+"""
+
+import pandas as pd
+
+from pipeline.command import Command
+from pipeline.core.evaluation import perplexity
+
+
+def main() -> None:
+    """python -m pipeline.score MODEL FILE"""
+    command = Command("score", __doc__)
+    command.parser.add_argument("model", help="such as mlp1, kn5, mlp2, best-ngram; with a seed: mlp1/2")
+    command.parser.add_argument("file", nargs="?", default="-", help="a text; - (default): standard input")
+    command.parser.add_argument("--tokens", action="store_true", help="tokenised: words apart by white space")
+
+    def score(arguments) -> None:
+        words = command.words_of(arguments.file, arguments.tokens)
+        ids = command.ids_of(words)
+        log_p = command.model(arguments.model).log_probabilities(command.before(), ids)
+        unknown = ids == 0
+        table = pd.DataFrame({"word": words, "log_probability": log_p.astype(float), "unknown": unknown})
+        summary = {"words": len(ids), "unknown words": int(unknown.sum()), "perplexity": perplexity(log_p)}
+        command.show(table, summary)
+
+    command.run(score)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,132 @@
+"""Models used on new text: by name they give the numbers that their stages wrote, and the commands show them."""
+
+import importlib
+import io
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import composed
+
+from pipeline import cluster, mix, models, ngram, store, train
+from pipeline.app import ROOT
+from pipeline.core.errors import InputError
+
+MIXTURES = {
+    "fixed": "mix.weights=[0.5,0.5]",
+    "learned": "mix.weights=[]",
+    "conditional": "mix.conditional=true",
+}
+NAMES = ["mlp1", "mlp1/1", "recurrent", "interpolated3", "kn3", "class150-3", *MIXTURES]
+
+
+@pytest.fixture(scope="module")
+def made(few, tmp_path_factory):
+    """A folder with tiny models of each kind."""
+    folder = tmp_path_factory.mktemp("models")
+
+    def run(module, stage, name, *overrides, seed=0):
+        where = [f"data={few}", f"out={folder}/predictions/{name}/{seed}", f"timing={folder}/timing.json"]
+        module.main(composed(stage, module.Config, *where, *overrides))
+
+    tiny = ["model.m=3", "recipe.epochs=1", "recipe.batch=64", "recipe.samples=100", f"checkpoints={folder}/c"]
+    for seed in (0, 1):
+        run(train, "train", "mlp1", "model=mlp1", "model.h=4", f"seed={seed}", *tiny, "name=mlp1", seed=seed)
+    run(train, "train", "recurrent", "model=recurrent", "model.h=4", "model.n=4", *tiny, "name=recurrent")
+    clusters = [f"data={few}", f"out={folder}/clusters/150", f"timing={folder}/timing.json", "passes=1", "classes=150"]
+    cluster.main(composed("cluster", cluster.Config, *clusters))
+    for name in ("interpolated3", "kn3", "class150-3"):
+        run(ngram, "ngram", name, f"ngram={name}", f"name={name}", f"clusters={folder}/clusters")
+    for name, how in MIXTURES.items():
+        parts = "mix.components=[mlp1/0,interpolated3/0]"
+        more = [f"predictions={folder}/predictions", "mix.weights=[]", how]
+        run(mix, "mix", name, "mix=mlp2", f"name={name}", parts, *dict.fromkeys(more))
+    return folder
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_model_by_name_gives_what_its_stage_wrote(made, few, name):
+    corpus = store.read_corpus(few)
+    model = models.load(name, corpus, made / "predictions", made / "clusters")
+    folder = made / "predictions" / (name if "/" in name else f"{name}/0")
+    found = model.log_probabilities(corpus.valid, corpus.test)
+    assert found == pytest.approx(store.read_predictions(folder, "test"), abs=1e-5)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_next_word_has_the_same_probabilities_and_they_sum_to_one(made, few, name):
+    corpus = store.read_corpus(few)
+    model = models.load(name, corpus, made / "predictions", made / "clusters")
+    for end in (1000, 2001):
+        before = corpus.valid[:end].astype(np.int64)
+        every = model.next(before)
+        assert np.exp(every.astype(np.float64)).sum() == pytest.approx(1, abs=1e-5)
+        for word in (0, 7, int(corpus.valid[end]), len(every) - 1):
+            assert every[word] == pytest.approx(model.log_probabilities(before, np.array([word]))[0], abs=1e-5)
+
+
+def test_a_model_that_is_not_there_is_named_with_those_that_are(made, few):
+    with pytest.raises(InputError, match=r"no model 'mlp7' in .*; there are: class150-3, conditional, fixed"):
+        models.load("mlp7", store.read_corpus(few), made / "predictions", made / "clusters")
+
+
+@pytest.fixture
+def command(made, few, monkeypatch, capsys):
+    """Runs a command in this process, as `python -m` would; exit code, standard output and error."""
+    where = ["--data", few, "--predictions", made / "predictions", "--clusters", made / "clusters"]
+
+    def call(verb, *arguments, text=""):
+        monkeypatch.setattr(sys, "argv", [verb, *map(str, [*arguments, *where])])
+        monkeypatch.setattr(sys, "stdin", io.StringIO(text))
+        try:
+            importlib.import_module(f"pipeline.{verb}").main()
+            code = 0
+        except SystemExit as end:
+            code = end.code
+        return subprocess.CompletedProcess(verb, code, *capsys.readouterr())
+
+    return call
+
+
+def test_a_command_starts_and_explains_itself():
+    ended = subprocess.run([sys.executable, "-m", "pipeline.score", "--help"], cwd=ROOT, capture_output=True, text=True)
+    assert ended.returncode == 0 and "standard input" in ended.stdout
+
+
+def test_score_marks_unknown_words_and_sums_up(command):
+    ended = command("score", "kn3", "-", "--format", "json", text="The jury said xylophonist .\n")
+    assert ended.returncode == 0, ended.stderr
+    found = json.loads(ended.stdout)
+    rows = pd.DataFrame(found["rows"])
+    assert rows["word"].tolist() == ["The", "jury", "said", "xylophonist", ".", "<p>", "<text>"]
+    assert rows["unknown"].tolist() == [False, False, False, True, False, False, False]
+    assert found["unknown words"] == 1
+    assert found["perplexity"] == pytest.approx(np.exp(-rows["log_probability"].mean()), rel=1e-4)
+
+
+def test_generate_is_seeded_and_draws_from_the_likeliest(command):
+    first, again, other = (command("generate", "mlp1", "--words", "30", "--seed", seed).stdout for seed in (1, 1, 2))
+    assert first == again != other and first.split()
+    greedy = [command("generate", "kn3", "--words", "8", "--top", "1", "--seed", seed).stdout for seed in (1, 2)]
+    assert greedy[0] == greedy[1]
+
+
+def test_compare_shows_the_largest_differences_first(command, tmp_path):
+    (tmp_path / "text.txt").write_text("The jury said that it was not so .\n\nThe election was held on Friday .\n")
+    ended = command("compare", "mlp1", "kn3", tmp_path / "text.txt", "--count", "5", "--format", "csv")
+    table = pd.read_csv(io.StringIO(ended.stdout))
+    assert len(table) == 5 and table["difference"].abs().is_monotonic_decreasing
+    assert table["difference"].to_numpy() == pytest.approx((table["mlp1"] - table["kn3"]).to_numpy(), abs=1e-5)
+
+
+def test_neighbours_and_its_error(command):
+    table = pd.read_csv(io.StringIO(command("neighbours", "said", "--format", "csv").stdout))
+    assert len(table) == 10 and "said" not in table["word"].tolist()
+    wrong = command("neighbours", "Xylophonist")
+    assert wrong.returncode == 2 and "'Xylophonist' is not in the vocabulary" in wrong.stderr
+    assert "Traceback" not in wrong.stderr
+    missing = command("score", "kn3", "nowhere.txt")
+    assert missing.returncode == 2 and "nowhere.txt: No such file" in missing.stderr
