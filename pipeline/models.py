@@ -18,7 +18,7 @@ from pipeline.core.errors import InputError
 from pipeline.core.networks.base import Network
 from pipeline.core.ngrams import counts, interpolated
 from pipeline.core.scoring import log_probabilities
-from pipeline.weights import read_network
+from pipeline.weights import folder_of, read_network
 
 
 class Model(Protocol):
@@ -56,6 +56,7 @@ class NgramModel:
 
     model: ngrams.Model
     words: int
+    reach: int  # words of context that it looks at
 
     def log_probabilities(self, before: np.ndarray, ids: np.ndarray) -> np.ndarray:
         """See Model."""
@@ -63,7 +64,7 @@ class NgramModel:
 
     def next(self, before: np.ndarray) -> np.ndarray:
         """One stream in which each word of the vocabulary stands after the same context."""
-        context = before[-4:]
+        context = before[len(before) - min(self.reach, len(before)) :]
         stream = np.concatenate([np.tile(context, (self.words, 1)), np.arange(self.words)[:, None]], 1)
         return self.model.log_probabilities(before[:0], stream.ravel())[len(context) :: len(context) + 1]
 
@@ -113,11 +114,11 @@ class Mixture:
 
 
 def load(name: str, corpus: store.Corpus, predictions: Path, clusters: Path) -> Model:
-    """A model by its name, `mlp1` or, with a seed, `mlp1/2`; seed 0 where none is given.
+    """A model by its name (see folder_of).
 
     Raises InputError where it has not been made.
     """
-    folder = predictions / (name if "/" in name else f"{name}/0")
+    folder = folder_of(name, predictions)
     if not (folder / "metrics.json").is_file():
         there = sorted(path.name for path in predictions.glob("*") if (path / "0" / "metrics.json").is_file())
         raise InputError(f"no model {name!r} in {predictions}; there are: {', '.join(there) or 'none, run make repro'}")
@@ -135,7 +136,7 @@ def _ngram(name: str, corpus: store.Corpus, clusters: Path) -> Model:
     if not file.is_file():
         raise InputError(f"{name} has neither weights nor a file {file}, so it can't be used on new text")
     chosen = ngrams.Ngram(**OmegaConf.to_container(OmegaConf.load(file)))
-    return NgramModel(ngrams.fit(chosen, corpus, clusters), len(corpus.vocabulary))
+    return NgramModel(ngrams.fit(chosen, corpus, clusters), len(corpus.vocabulary), chosen.order - 1)
 
 
 def _mixture(weights: dict, corpus: store.Corpus, predictions: Path, clusters: Path) -> Model:

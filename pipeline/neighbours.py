@@ -6,7 +6,7 @@ import pandas as pd
 from pipeline.command import Command
 from pipeline.core.errors import InputError
 from pipeline.core.neighbours import nearest
-from pipeline.weights import read_network
+from pipeline.weights import folder_of, read_features
 
 
 def main() -> None:
@@ -25,11 +25,10 @@ def main() -> None:
                 f"{arguments.word!r} is not in the vocabulary of {arguments.data}"
                 + (f"; {', '.join(map(repr, alike))} is" if alike else ": it is too rare there, or another spelling")
             )
-        name = arguments.model if "/" in arguments.model else f"{arguments.model}/0"
-        network = read_network(arguments.predictions / name, len(vocabulary))
+        features = read_features(folder_of(arguments.model, arguments.predictions))
         often = np.bincount(command.corpus.train, minlength=len(vocabulary)) >= arguments.seen
         word = vocabulary.index(arguments.word)
-        ids, cosines = nearest(network.C.detach().numpy(), word, arguments.count, often)
+        ids, cosines = nearest(features, word, arguments.count, often)
         command.show(pd.DataFrame({"word": [vocabulary[i] for i in ids], "cosine": cosines.astype(float)}))
 
     command.run(neighbours)

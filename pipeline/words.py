@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from safetensors.numpy import load_file
 
 from pipeline import app, store
 from pipeline.core.errors import InputError
 from pipeline.core.neighbours import nearest
 from pipeline.reporting import plane
+from pipeline.weights import read_features
 
 log = logging.getLogger(__name__)
 
@@ -36,11 +36,11 @@ def main(config: Config) -> None:
     """Writes plane.svg and neighbours.md into config.out."""
     corpus, out = store.read_corpus(config.data), Path(config.out)
     out.mkdir(parents=True, exist_ok=True)
-    flat = _features(config, config.plane)
+    flat = read_features(Path(config.predictions, config.plane))
     if flat.shape[1] != 2:
         raise InputError(f"plane={config.plane}: a network with m = 2 can be drawn, this one has m = {flat.shape[1]}")
     plane.draw(flat[: config.drawn], corpus.vocabulary[: config.drawn], out / "plane.svg")
-    features = _features(config, config.neighbours)
+    features = read_features(Path(config.predictions, config.neighbours))
     often = np.bincount(corpus.train, minlength=len(corpus.vocabulary)) >= config.seen
     rows = []
     for word in config.words:
@@ -52,13 +52,6 @@ def main(config: Config) -> None:
     head = f"Nearest neighbours by the features of {config.neighbours}, among words seen {config.seen} times or more."
     table = pd.DataFrame(rows).to_markdown(index=False)
     (out / "neighbours.md").write_text(f"{head}\n\n{table}\n", encoding="utf-8")
-
-
-def _features(config: Config, name: str) -> np.ndarray:
-    file = Path(config.predictions, name, "weights.safetensors")
-    if not file.is_file():
-        raise InputError(f"no weights in {file}: run the stage that trains {name}")
-    return load_file(file)["C"]
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from pipeline.core.networks import feedforward
 from pipeline.core.networks.architecture import Architecture
-from pipeline.core.networks.base import Gradient
+from pipeline.core.networks.base import Gradient, dropout_mask
 from pipeline.core.networks.softmax import log_partition
 
 
@@ -141,7 +141,7 @@ class ParameterParallel(feedforward.Network):
         a = self.hidden(x)
         z = torch.cat([x, a], 1) if direct else a
         if dropout:
-            keep = feedforward.dropout_mask(z, dropout, generator)
+            keep = dropout_mask(z, dropout, generator)
             z = z * keep
         weight = self.WU[rows]
         y = torch.addmm(self.b[rows] - log_inclusion[mine], z, weight.T)
