@@ -28,14 +28,22 @@ class CheckpointFile:
 
     def tick(self, save: Callable[[], None]) -> None:
         """Saves when `seconds` have gone by since the last time."""
-        if time.monotonic() - self.written >= self.seconds:
+        if self.due():
             save()
+
+    def due(self) -> bool:
+        """Whether it is time."""
+        return time.monotonic() - self.written >= self.seconds
 
     def write(self, tensors: dict[str, Tensor], progress: dict) -> None:
         """Replaces the file."""
         with store.replacing(self.path) as temporary:
             save_file({k: v.contiguous() for k, v in tensors.items()}, temporary, {"progress": json.dumps(progress)})
+            self.complete()
         self.written = time.monotonic()
+
+    def complete(self) -> None:
+        """The new file is written and will now replace the old one."""
 
     def read(self) -> tuple[dict[str, Tensor], dict] | None:
         """What the file holds, or None where there is none."""
@@ -47,8 +55,8 @@ class CheckpointFile:
 
 
 @contextmanager
-def claim(folder: Path, what: dict, seconds: float) -> Iterator[CheckpointFile]:
-    """The checkpoint of a training, for this process alone; removed when the block ends well.
+def claim(folder: Path, what: dict) -> Iterator[Path]:
+    """The checkpoint file of a training, for this process alone; removed when the block ends well.
 
     what: all that decides its numbers. The code that trains is added here. Raises InputError where another process
     holds it.
@@ -63,7 +71,7 @@ def claim(folder: Path, what: dict, seconds: float) -> Iterator[CheckpointFile]:
     try:
         for leftover in folder.glob(f".{path.name}.*"):  # of a process killed while it wrote
             leftover.unlink()
-        yield CheckpointFile(path, seconds)
+        yield path
         path.unlink(missing_ok=True)
     finally:
         lock.release()  # the lock's file stays: to remove it would let two others each lock a file of that name

@@ -103,6 +103,12 @@ def run(stage: str, name: str, seed: int, parameters: Mapping[str, object], data
     current.end("FINISHED")
 
 
+@contextmanager
+def no_run(*description) -> Iterator[Run]:
+    """In the place of run(), for a process whose work another one tracks."""
+    yield Run(None, "")
+
+
 def _name(model: str, seed: int) -> str:
     """mlp5-0; in a multirun what the job overrides, which tells it from the others."""
     return HydraConfig.get().job.override_dirname if SWEEP in os.environ else f"{model}-{seed}"

@@ -14,7 +14,7 @@ import torch
 from safetensors.torch import save_file
 from tqdm import tqdm
 
-from pipeline import app, checkpoints, store, tracking
+from pipeline import app, checkpoints, ranks, store, tracking
 from pipeline.core import training
 from pipeline.core.contexts import contexts
 from pipeline.core.errors import InputError
@@ -37,6 +37,7 @@ class Config:
     data: str
     seed: int
     device: str
+    parallel: str
     score_train: bool
     features: str
     checkpoints: str
@@ -58,33 +59,42 @@ def main(config: Config) -> None:
     if config.device.startswith("cuda"):  # sums over repeated words in one order, at some cost in speed
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
         torch.use_deterministic_algorithms(True)
+    with ranks.joined(config.parallel, config.model.family, config.device) as joined:
+        _run(config, joined)
+
+
+def _run(config: Config, joined: ranks.Ranks) -> None:
     corpus, out = store.read_corpus(config.data), Path(config.out)
     features = _read_features(config.features) if config.features else None
     parameters = {"model": asdict(config.model), "recipe": asdict(config.recipe), "device": config.device}
     what = parameters | {"seed": config.seed, "data": corpus.counts["digest"]}
     what |= {"features": store.digest(features)} if config.features else {}
-    network = build(config.model, len(corpus.vocabulary))
-    free = sum(parameter.numel() for parameter in network.parameters())
+    what |= {"parallel": asdict(joined)} if joined.count > 1 else {}
+    track = tracking.run if joined.first else tracking.no_run
     with (
-        tracking.run("train", config.name, config.seed, parameters, corpus.counts["digest"]) as run,
-        checkpoints.claim(Path(config.checkpoints), what, config.checkpoint_seconds) as checkpoint,
+        track("train", config.name, config.seed, parameters, corpus.counts["digest"]) as run,
+        checkpoints.claim(Path(config.checkpoints), what) as path,
     ):
         start = time.perf_counter()
-        log.info("%s, seed %d: %s free parameters", config.name, config.seed, f"{free:,}")
+        network = (build if config.parallel == "none" else joined.part)(config.model, len(corpus.vocabulary))
+        log.info("%s, seed %d: %s free parameters", config.name, config.seed, f"{_size(network.state_dict()):,}")
         trainer = Trainer(
             network,
             config.recipe,
             training.Corpus(corpus.train, corpus.valid, len(corpus.vocabulary), corpus.mark),
             config.seed,
-            config.device,
-            checkpoint,
+            joined.device,
+            joined.checkpoint(path, config.checkpoint_seconds),
             features,
         )
         network, words = _train(trainer, config, run)
         trained = time.perf_counter()
         splits = ["valid", "test"] + (["train"] if config.score_train and config.seed == 0 else [])
-        metrics = store.write_base_predictions(out, corpus, _score(network, corpus, splits))
-        save_file(network.state_dict(), out / "weights.safetensors", {"architecture": json.dumps(asdict(config.model))})
+        scored, weights = _score(network, corpus, splits), joined.whole(network)
+        if not joined.first:
+            return
+        metrics = store.write_base_predictions(out, corpus, scored)
+        save_file(weights, out / "weights.safetensors", {"architecture": json.dumps(asdict(config.model))})
         pd.DataFrame(trainer.progress.curve).to_csv(out / "curve.csv", index=False)
 
         timing = {
@@ -95,8 +105,12 @@ def main(config: Config) -> None:
         }
         store.write_timing(Path(config.timing), timing)
         best = trainer.progress.curve[trainer.progress.best - 1]["valid_perplexity"]
-        run.metrics(metrics | timing | {"best_valid_perplexity": best, "parameters": free})
+        run.metrics(metrics | timing | {"best_valid_perplexity": best, "parameters": _size(weights)})
         log.info("%s: validation %.2f, test %.2f", config.name, metrics["valid"], metrics["test"])
+
+
+def _size(weights: dict[str, torch.Tensor]) -> int:
+    return sum(tensor.numel() for tensor in weights.values())
 
 
 def _read_features(path: str) -> np.ndarray:

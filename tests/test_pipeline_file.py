@@ -15,7 +15,13 @@ STAGES = {
     for name, stage in yaml.safe_load(file.read_text())["stages"].items()
 }
 # Wiring: it decides where results go and how a run is shown, never a number in an array.
-WIRING = {"pipeline/app.py", "pipeline/tracking.py", "pipeline/sweep.py", "pipeline/checkpoints.py"}
+WIRING = {
+    "pipeline/app.py",
+    "pipeline/tracking.py",
+    "pipeline/sweep.py",
+    "pipeline/checkpoints.py",
+    "pipeline/ranks.py",
+}
 
 
 def imports(file: Path) -> set[Path]:

@@ -13,6 +13,7 @@ import pytest
 import yaml
 from conftest import composed
 from mlflow import MlflowClient
+from safetensors.torch import load_file
 
 from pipeline import (
     checkpoints,
@@ -80,6 +81,8 @@ def test_a_shipped_search_composes(search):
         (["model.h=-1"], "model.h=-1: hidden units can't be negative"),
         (["recipe.rate=fast"], "could not be converted to Float"),
         (["device=cuda:99"], "has no CUDA"),
+        (["parallel=both"], "choose one of none, data, parameters"),
+        (["parallel=data", "model=cycling5"], "only the feedforward family trains so"),
         (["data=nowhere"], "no preprocessed corpus in nowhere"),
     ],
 )
@@ -91,37 +94,48 @@ def test_wrong_configuration_ends_in_one_clear_line(stage, arguments, says):
     assert says in ended.stderr
 
 
-def test_killed_and_repeated_gives_the_arrays_of_an_uninterrupted_run(stage, few, tmp_path):
+TWO_PROCESSES = [
+    *["-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", "-m", "pipeline.train"],
+    "parallel=parameters",
+]
+
+
+@pytest.mark.parametrize("launch", [["-m", "pipeline.train"], TWO_PROCESSES], ids=["one process", "two"])
+def test_killed_and_repeated_gives_the_arrays_of_an_uninterrupted_run(launch, stage, few, tmp_path):
+    """Bit by bit in one process; up to the order of sums in two that share a network."""
     arguments = [*TINY, f"data={few}", f"checkpoints={tmp_path}/checkpoints", "checkpoint_seconds=0"]
     whole = stage("train", *arguments, f"out={tmp_path}/whole")
     assert whole.returncode == 0, whole.stderr
 
-    command = [sys.executable, "-m", "pipeline.train", *arguments, f"out={tmp_path}/killed", "hydra.run.dir=."]
-    quiet = ["hydra.output_subdir=null", "hydra/job_logging=stdout"]
-    process = subprocess.Popen(
-        [*command, *quiet],
-        cwd=ROOT,
-        env=stage.environment | {"PYTHONUNBUFFERED": "1"},
-        stdout=subprocess.PIPE,
-        text=True,
-    )
+    command = [sys.executable, *launch, *arguments, f"out={tmp_path}/killed", "hydra.run.dir=."]
+    command += ["hydra.output_subdir=null", "hydra/job_logging=stdout"]
+    how = {"cwd": ROOT, "env": stage.environment | {"PYTHONUNBUFFERED": "1"}, "text": True}
+    process = subprocess.Popen(command, **how, stdout=subprocess.PIPE, start_new_session=True)
     for line in process.stdout:
         if "epoch 1:" in line:
             break
     time.sleep(0.05)
-    os.kill(process.pid, signal.SIGKILL)
+    os.killpg(process.pid, signal.SIGKILL)
     process.wait()
     process.stdout.close()
     assert not (tmp_path / "killed" / "valid.npy").exists()
     assert list((tmp_path / "checkpoints").glob("*.safetensors"))
 
-    resumed = stage("train", *arguments, f"out={tmp_path}/killed")
+    resumed = subprocess.run(command, **how, capture_output=True)
     assert resumed.returncode == 0, resumed.stderr
-    for file in ("valid.npy", "test.npy", "raw/train.npy", "weights.safetensors", "curve.csv", "metrics.json"):
-        assert (tmp_path / "killed" / file).read_bytes() == (tmp_path / "whole" / file).read_bytes(), file
+    assert resumed.stdout.count("epoch 1:") == 1  # one process alone speaks
+    if launch is TWO_PROCESSES:
+        for file in ("valid.npy", "test.npy", "raw/train.npy"):
+            found, expected = (np.load(tmp_path / run / file) for run in ("killed", "whole"))
+            assert found == pytest.approx(expected, abs=1e-3), file
+        found, expected = (load_file(tmp_path / run / "weights.safetensors") for run in ("killed", "whole"))
+        assert {name: tensor.shape for name, tensor in found.items()} == {k: v.shape for k, v in expected.items()}
+    else:
+        for file in ("valid.npy", "test.npy", "raw/train.npy", "weights.safetensors", "curve.csv", "metrics.json"):
+            assert (tmp_path / "killed" / file).read_bytes() == (tmp_path / "whole" / file).read_bytes(), file
+        assert resumed.stderr == ""  # no progress bar where the output is no terminal
     assert not list((tmp_path / "checkpoints").glob("*.safetensors*"))  # nothing is left of what is done
     assert not list((tmp_path / "checkpoints").glob(".*"))
-    assert resumed.stderr == ""  # no progress bar where the output is no terminal
 
 
 def test_the_papers_recipe_trains(stage, few, tmp_path):
@@ -134,9 +148,9 @@ def test_the_papers_recipe_trains(stage, few, tmp_path):
 
 
 def test_a_training_under_way_keeps_a_second_one_out(tmp_path):
-    claim = f"c.claim(Path({str(tmp_path)!r}), {{'model': 'x'}}, 0)"
+    claim = f"c.claim(Path({str(tmp_path)!r}), {{'model': 'x'}})"
     code = f"from pathlib import Path; from pipeline import checkpoints as c\nwith {claim}: pass"
-    with checkpoints.claim(tmp_path, {"model": "x"}, 0):
+    with checkpoints.claim(tmp_path, {"model": "x"}):
         second = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert "another process is at this very training" in second.stderr
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT).returncode == 0

@@ -16,8 +16,8 @@ from torch import Tensor, nn
 
 from pipeline.core.networks import feedforward
 from pipeline.core.networks.architecture import Architecture
-from pipeline.core.networks.base import Gradient, dropout_mask
-from pipeline.core.networks.softmax import log_partition
+from pipeline.core.networks.base import Gradient
+from pipeline.core.networks.softmax import Slope, log_partition
 
 
 class _Exchange:
@@ -108,6 +108,16 @@ class ParameterParallel(feedforward.Network):
         return self
 
     @torch.no_grad()
+    def whole(self) -> dict[str, Tensor]:
+        """The parameters of the whole network, each rank's block of WU and b in its place."""
+        state = self.state_dict()
+        for name in ("WU", "b"):
+            full = state[name].new_zeros(self.vocabulary, *state[name].shape[1:])
+            full[self.first : self.end] = state[name]
+            state[name] = self.exchange.reduce(full)
+        return state
+
+    @torch.no_grad()
     def log_probabilities(self, context: Tensor, target: Tensor) -> Tensor:
         """Exact natural-log probability (B,) of each target (B,) after its context (B, n-1)."""
         z = self.output_inputs(context)
@@ -124,53 +134,22 @@ class ParameterParallel(feedforward.Network):
         return ((z * self.WU[row]).sum(1) + self.b[row]) * mine
 
     @torch.no_grad()
-    def gradient(
-        self,
-        context: Tensor,
-        target: Tensor,
-        candidates: Tensor,
-        log_inclusion: Tensor,
-        dropout: float = 0.0,
-        generator: torch.Generator | None = None,
-    ) -> Gradient:
-        """C, H and d: the whole gradient, the same on each rank. WU and b: that of this rank's candidates."""
-        direct = self.architecture.direct
+    def output_gradient(
+        self, z: Tensor, target: Tensor, candidates: Tensor, log_inclusion: Tensor
+    ) -> tuple[Tensor, Tensor, Slope, Slope]:
+        """Loss and gradient on z (B, D): the whole, the same on each rank; on WU and b: of this rank's candidates."""
         mine = (candidates >= self.first) & (candidates < self.end)
         rows = candidates[mine] - self.first
-        x = self.features(context)
-        a = self.hidden(x)
-        z = torch.cat([x, a], 1) if direct else a
-        if dropout:
-            keep = dropout_mask(z, dropout, generator)
-            z = z * keep
         weight = self.WU[rows]
         y = torch.addmm(self.b[rows] - log_inclusion[mine], z, weight.T)
         top = y.amax(1) if len(rows) else torch.full_like(z[:, 0], -torch.inf)
         y -= self.exchange.reduce(top, largest=True)[:, None]
-        placed = torch.searchsorted(rows, target - self.first).clamp(max=max(len(rows) - 1, 0))[:, None]
+        column = torch.searchsorted(rows, target - self.first).clamp(max=max(len(rows) - 1, 0))[:, None]
         held = (target >= self.first) & (target < self.end)
-        own = torch.where(held, y.gather(1, placed).squeeze(1), 0) if len(rows) else torch.zeros_like(top)
+        own = torch.where(held, y.gather(1, column).squeeze(1), 0) if len(rows) else torch.zeros_like(top)
         exponentials, own = self.exchange.reduce(torch.stack([y.exp_().sum(1), own]))
         loss = (exponentials.log() - own).mean() - log_inclusion[torch.searchsorted(candidates, target)].mean()
         y /= exponentials[:, None] * len(y)
         if len(rows):
-            y.scatter_add_(1, placed, torch.where(held, -1 / len(y), 0.0).to(y.dtype)[:, None])
-
-        dz = self.exchange.reduce(y @ weight)
-        if dropout:
-            dz *= keep
-        split = x.shape[1] if direct else 0
-        dpre = dz[:, split:] * (1 - a * a)
-        dx = dpre @ self.H
-        if direct:
-            dx += dz[:, :split]
-        return Gradient(
-            loss,
-            {
-                "C": self.feature_gradient(context, dx),
-                "H": (None, dpre.T @ x),
-                "d": (None, dpre.sum(0)),
-                "WU": (rows, y.T @ z),
-                "b": (rows, y.sum(0)),
-            },
-        )
+            y.scatter_add_(1, column, torch.where(held, -1 / len(y), 0.0).to(y.dtype)[:, None])
+        return loss, self.exchange.reduce(y @ weight), (rows, y.T @ z), (rows, y.sum(0))

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from pipeline.core.networks.architecture import Architecture
+from pipeline.core.networks.softmax import Slope
 
 
 @dataclass
@@ -14,7 +15,7 @@ class Gradient:
     """The gradient of a batch's mean loss, only for what the batch touched."""
 
     loss: Tensor  # (), mean negative log-likelihood, natural log
-    slopes: dict[str, tuple[Tensor | None, Tensor]]  # parameter -> its touched rows (None: all), their gradient
+    slopes: dict[str, Slope]  # by the parameter's name
 
 
 class Network(nn.Module, ABC):
@@ -74,5 +75,7 @@ class Network(nn.Module, ABC):
 
 def dropout_mask(like: Tensor, dropout: float, generator: torch.Generator | None) -> Tensor:
     """Zero with this probability, 1 / (1 - dropout) otherwise, in the shape of a tensor."""
+    if not dropout:
+        return torch.ones_like(like)
     keep = torch.rand(like.shape, dtype=like.dtype, device=like.device, generator=generator)
     return keep.ge_(dropout).div_(1 - dropout)

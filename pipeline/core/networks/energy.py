@@ -73,7 +73,7 @@ class Network(base.Network):
         """A few contexts at a time. dropout is that of the hidden units, the same ones for all candidates."""
         p, g = self.context_part(context), self.word_part(candidates)
         v = self.v[candidates] if self.architecture.indexed else self.v
-        keep = dropout_mask(p, dropout, generator) if dropout else torch.ones_like(p)
+        keep = dropout_mask(p, dropout, generator)
         bias, column = self.b[candidates] - log_inclusion, torch.searchsorted(candidates, target)
         loss, dp, dg = p.new_zeros(()), torch.empty_like(p), torch.zeros_like(g)
         dv, db = torch.zeros_like(g), torch.zeros_like(bias)

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from pipeline.core.networks import base
 from pipeline.core.networks.architecture import Architecture
 from pipeline.core.networks.base import Gradient, dropout_mask
-from pipeline.core.networks.softmax import log_partition, softmax_gradient
+from pipeline.core.networks.softmax import Slope, log_partition, output_gradient
 
 
 class Network(base.Network):
@@ -73,33 +73,31 @@ class Network(base.Network):
     ) -> Gradient:
         """By hand instead of by autograd: no graph, few passes over memory. dropout is that of z = [x; a]."""
         direct = self.architecture.direct
-        every = len(candidates) == len(self.b)
-        rows = self.WU if every else self.WU[candidates]  # no copy of all of them
         x = self.features(context)
         a = self.hidden(x)
         z = torch.cat([x, a], 1) if direct else a
-        if dropout:
-            keep = dropout_mask(z, dropout, generator)
-            z = z * keep
-        y = torch.addmm(self.b[candidates] - log_inclusion, z, rows.T)
-        loss, dy = softmax_gradient(y, log_inclusion, torch.searchsorted(candidates, target))
+        keep = dropout_mask(z, dropout, generator)
+        loss, dz, dWU, db = self.output_gradient(z * keep, target, candidates, log_inclusion)
 
-        dz = dy @ rows
-        if dropout:
-            dz *= keep
+        dz *= keep
         split = x.shape[1] if direct else 0
         dpre = dz[:, split:] * (1 - a * a)
         dx = dpre @ self.H
         if direct:
             dx += dz[:, :split]
-        touched = None if every else candidates
         return Gradient(
             loss,
             {
                 "C": self.feature_gradient(context, dx),
                 "H": (None, dpre.T @ x),
                 "d": (None, dpre.sum(0)),
-                "WU": (touched, dy.T @ z),
-                "b": (touched, dy.sum(0)),
+                "WU": dWU,
+                "b": db,
             },
         )
+
+    def output_gradient(
+        self, z: Tensor, target: Tensor, candidates: Tensor, log_inclusion: Tensor
+    ) -> tuple[Tensor, Tensor, Slope, Slope]:
+        """The output layer's part of gradient(): loss, and gradients on its inputs z (B, D), on WU and on b."""
+        return output_gradient(z, self.WU, self.b, target, candidates, log_inclusion)

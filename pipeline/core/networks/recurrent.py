@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from pipeline.core.networks import base
 from pipeline.core.networks.architecture import Architecture
 from pipeline.core.networks.base import Gradient, dropout_mask
-from pipeline.core.networks.softmax import log_partition, softmax_gradient
+from pipeline.core.networks.softmax import log_partition, output_gradient
 
 
 class Network(base.Network):
@@ -57,23 +57,9 @@ class Network(base.Network):
         words, place = torch.unique(context, return_inverse=True)
         features = self.C.detach()[words].requires_grad_()
         a = self.hidden(features[place])
-        with torch.no_grad():
-            every = len(candidates) == len(self.b)
-            rows = self.U if every else self.U[candidates]
-            z = a.detach()
-            if dropout:
-                keep = dropout_mask(z, dropout, generator)
-                z = z * keep
-            y = torch.addmm(self.b[candidates] - log_inclusion, z, rows.T)
-            loss, dy = softmax_gradient(y, log_inclusion, torch.searchsorted(candidates, target))
-            da = dy @ rows
-            if dropout:
-                da *= keep
+        keep = dropout_mask(a.detach(), dropout, generator)
+        loss, dz, dU, db = output_gradient(a.detach() * keep, self.U, self.b, target, candidates, log_inclusion)
         names = [f"unit.{name}" for name, _ in self.unit.named_parameters()]
-        dfeatures, *slopes = torch.autograd.grad(a, [features, *self.unit.parameters()], da)
-        touched = None if every else candidates
-        with torch.no_grad():
-            recurrent = {name: (None, slope) for name, slope in zip(names, slopes, strict=True)}
-            return Gradient(
-                loss, {"C": (words, dfeatures), "U": (touched, dy.T @ z), "b": (touched, dy.sum(0))} | recurrent
-            )
+        dfeatures, *slopes = torch.autograd.grad(a, [features, *self.unit.parameters()], dz * keep)
+        recurrent = {name: (None, slope) for name, slope in zip(names, slopes, strict=True)}
+        return Gradient(loss, {"C": (words, dfeatures), "U": dU, "b": db} | recurrent)

@@ -6,6 +6,8 @@ import math
 import torch
 from torch import Tensor
 
+Slope = tuple[Tensor | None, Tensor]  # the rows of a parameter that were touched (None: all), and their gradient
+
 SAFE = 30  # float32 holds exp of -87 to 88: what is lost below is at most e^-57 a word
 
 
@@ -23,6 +25,23 @@ def softmax_gradient(y: Tensor, log_inclusion: Tensor, column: Tensor) -> tuple[
     y /= total * len(y)
     y.scatter_add_(1, column[:, None], torch.full_like(target, -1 / len(y)))
     return loss, y
+
+
+@torch.no_grad()
+def output_gradient(
+    z: Tensor, weight: Tensor, bias: Tensor, target: Tensor, candidates: Tensor, log_inclusion: Tensor
+) -> tuple[Tensor, Tensor, Slope, Slope]:
+    """One batch through y = bias + weight z: the mean loss (), its gradient on z (B, D), on weight and on bias.
+
+    z: (B, D); weight: (V, D); bias: (V,); target: (B,); candidates and log_inclusion: (K,), as Network.gradient has
+    them.
+    """
+    every = len(candidates) == len(bias)
+    rows = weight if every else weight[candidates]  # no copy of all of them
+    y = torch.addmm(bias[candidates] - log_inclusion, z, rows.T)
+    loss, dy = softmax_gradient(y, log_inclusion, torch.searchsorted(candidates, target))
+    touched = None if every else candidates
+    return loss, dy @ rows, (touched, dy.T @ z), (touched, dy.sum(0))
 
 
 @torch.no_grad()
