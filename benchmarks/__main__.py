@@ -77,12 +77,14 @@ def _file(part: str) -> Path:
     return Path("timings", f"bench-{part}.csv")
 
 
-def main() -> None:
-    """Measures the parts named, or all."""
+def main(arguments: list[str] | None = None) -> None:
+    """Measures the parts named, or all; arguments: in place of the command line's."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("parts", nargs="*", choices=[*PARTS, []], help="default: all")
+    parser.add_argument(
+        "parts", nargs="*", choices=[*PARTS, []], metavar="PART", help=f"{', '.join(PARTS)}; default: all"
+    )
     Path("timings").mkdir(exist_ok=True)
-    for part in parser.parse_args().parts or PARTS:
+    for part in parser.parse_args(arguments).parts or PARTS:
         measured = PARTS[part].run()
         measured.to_csv(_file(part), index=measured.index.name is not None or measured.index.nlevels > 1)
         _file(part).with_suffix(".txt").write_text(machine(), encoding="utf-8")

@@ -7,11 +7,8 @@ updates in a row, validation perplexity after each epoch is the same; it is that
 from dataclasses import replace
 
 import pandas as pd
-import torch
-from omegaconf import OmegaConf
 
-from benchmarks.race import in_processes, setting, trainer
-from pipeline.core.training import Recipe
+from benchmarks import setting
 
 WORDS = 50_000
 BATCHES = [1, 16, 64]
@@ -20,17 +17,15 @@ EPOCHS = 2
 
 def curve(batch: int) -> pd.DataFrame:
     """The learning curve with so many words an update."""
-    torch.set_num_threads(1)
-    corpus, _ = setting("mlp9")
-    recipe = Recipe(**OmegaConf.load("conf/recipe/paper.yaml"))
+    corpus = setting.brown()
     first = replace(corpus, train=corpus.train[:WORDS])
-    short = trainer("mlp9", replace(recipe, batch=batch, epochs=EPOCHS), first, 0)
+    short = setting.trainer(setting.architecture("mlp9"), setting.recipe("paper", batch=batch, epochs=EPOCHS), first)
     short.run()
     return pd.DataFrame(short.progress.curve).assign(batch=batch)
 
 
 def run() -> pd.DataFrame:
     """A line an epoch: validation perplexity by words an update."""
-    curves = pd.concat(in_processes(curve, [(batch,) for batch in BATCHES]))
+    curves = pd.concat(setting.in_processes(curve, [(batch,) for batch in BATCHES]))
     table = curves.pivot(index="epoch", columns="batch", values="valid_perplexity")
     return table.rename(columns="{} words an update".format)

@@ -7,62 +7,37 @@ write into the same memory, each with its own words; nothing is exchanged, and n
 """
 
 import tempfile
-import time
-from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
-import torch
 import torch.distributed as dist
 import torch.multiprocessing as multiprocessing
-from omegaconf import OmegaConf
 
-from benchmarks.race import CORES, setting
+from benchmarks import setting
+from benchmarks.race import CORES
 from pipeline.core import parallel
-from pipeline.core.checkpoint import Forgetful
-from pipeline.core.networks.architecture import Architecture
 from pipeline.core.networks.feedforward import Network
-from pipeline.core.training import Trainer
 
 WORDS = 51_200
 SOFTMAXES = {"full": 0, "sampled, 1,024 words": 1024}
 
 
-class EnoughError(Exception):
-    """Ends a training whose time is known."""
-
-
 def timed(network: Network, samples: int, seed: int) -> float:
-    """Seconds for WORDS words of training, after a tenth of them to warm up."""
-    corpus, base = setting("mlp9")
-    recipe = replace(base.recipe, samples=samples)
-    trainer = Trainer(network, recipe, base.corpus, seed, "cpu", Forgetful())
-    seen, start = 0, 0.0
+    """Seconds for WORDS words of training."""
 
-    def on_step(progress, words):
-        nonlocal seen, start
-        seen += words
-        if not start and seen >= WORDS // 10:
-            start, seen = time.perf_counter(), 0
-            if hasattr(network, "exchange"):
-                network.exchange.bytes, network.exchange.seconds = 0, 0.0
-        if start and seen >= WORDS:
-            raise EnoughError
+    def forget() -> None:
+        if hasattr(network, "exchange"):
+            network.exchange.bytes, network.exchange.seconds = 0, 0.0
 
-    try:
-        trainer.run(on_step)
-    except EnoughError:
-        return time.perf_counter() - start
-    raise ValueError(f"{len(corpus.train)} words are too few to measure on")
+    run = setting.trainer(network, setting.recipe(samples=samples), setting.brown(), seed)
+    return setting.seconds_for(WORDS, run, warm=forget)
 
 
 def rank(number: int, ranks: int, kind: str, samples: int, folder: str, shared: Network | None) -> None:
     """One process; its figures go into a file."""
-    torch.set_num_threads(1)
     if shared is None:
         dist.init_process_group("gloo", init_method=f"file://{folder}/meet", rank=number, world_size=ranks)
-        corpus, _ = setting("mlp9")
-        network = getattr(parallel, kind)(architecture(), len(corpus.vocabulary))
+        network = getattr(parallel, kind)(setting.architecture("mlp9"), setting.brown().vocabulary)
         seconds, exchange = timed(network, samples, 0), network.exchange
         figures = {"seconds": seconds, "bytes": exchange.bytes, "share": exchange.seconds / seconds}
         dist.destroy_process_group()
@@ -71,17 +46,11 @@ def rank(number: int, ranks: int, kind: str, samples: int, folder: str, shared: 
     pd.Series(figures).to_json(Path(folder, f"{number}.json"))
 
 
-def architecture() -> Architecture:
-    """MLP9's."""
-    return Architecture(**OmegaConf.load("conf/model/mlp9.yaml"))
-
-
 def measure(kind: str, ranks: int, samples: int) -> dict:
     """A line of the table. Without locks each process sees as many words as one alone, so together they see more."""
     shared = None
     if kind == "without locks":
-        corpus, _ = setting("mlp9")
-        shared = Network(architecture(), len(corpus.vocabulary)).share_memory()
+        shared = Network(setting.architecture("mlp9"), setting.brown().vocabulary).share_memory()
     with tempfile.TemporaryDirectory() as folder:
         multiprocessing.spawn(rank, (ranks, kind, samples, folder, shared), nprocs=ranks)
         found = pd.DataFrame([pd.read_json(path, typ="series") for path in Path(folder).glob("*.json")])

@@ -7,26 +7,17 @@ plain loop its rate, ours the epochs over which its rate falls.
 
 import math
 import os
-import time
-from concurrent.futures import ProcessPoolExecutor
-from dataclasses import replace
-from multiprocessing import get_context
 from resource import RUSAGE_SELF, getrusage
 
 import numpy as np
 import pandas as pd
 import torch
-from omegaconf import OmegaConf
 
-from benchmarks import plain
-from pipeline import store
+from benchmarks import plain, setting
 from pipeline.core import evaluation
-from pipeline.core.checkpoint import Forgetful
-from pipeline.core.networks.architecture import Architecture
 from pipeline.core.networks.base import Network
-from pipeline.core.networks.families import build
 from pipeline.core.scoring import log_probabilities
-from pipeline.core.training import Corpus, Recipe, Trainer
+from pipeline.core.training import Trainer
 
 MODELS = ["mlp1", "mlp9"]
 RATES = [5e-4, 1e-3, 2e-3, 4e-3]  # of the plain loop
@@ -34,20 +25,6 @@ EPOCHS = [1, 2, 3, 4]  # of ours
 LOOKS = 4  # evaluations an epoch
 PATIENCE = 2  # of them without anything better, and the plain loop stops
 CORES = os.cpu_count()
-
-
-def setting(model: str) -> tuple[store.Corpus, Trainer]:
-    """Corpus, and a trainer by the table's recipe."""
-    corpus = store.read_corpus("data/brown")
-    recipe = Recipe(**OmegaConf.load("conf/recipe/modern.yaml"))
-    return corpus, trainer(model, recipe, corpus, 0)
-
-
-def trainer(model: str, recipe: Recipe, corpus: store.Corpus, seed: int) -> Trainer:
-    """A trainer of one of conf/model's networks."""
-    ids = Corpus(corpus.train, corpus.valid, len(corpus.vocabulary), corpus.mark)
-    architecture = Architecture(**OmegaConf.load(f"conf/model/{model}.yaml"))
-    return Trainer(build(architecture, ids.vocabulary), recipe, ids, seed, "cpu", Forgetful())
 
 
 def validation(trainer: Trainer, network: Network) -> float:
@@ -59,10 +36,11 @@ def validation(trainer: Trainer, network: Network) -> float:
 
 def run_plain(model: str, rate: float) -> pd.DataFrame:
     """The plain loop's curve at one rate."""
+    corpus = setting.brown()
+    ours = setting.trainer(setting.architecture(model), setting.recipe(), corpus)
     torch.set_num_threads(CORES)
-    corpus, ours = setting(model)
     torch.manual_seed(0)
-    network = plain.Plain(ours.network.architecture, len(corpus.vocabulary), ours.network.b.detach())
+    network = plain.Plain(ours.network.architecture, corpus.vocabulary, ours.network.b.detach())
     windows = ours.windows.long()
     context, target = windows[:, :-1], windows[:, -1]
     curve = []
@@ -76,25 +54,9 @@ def run_plain(model: str, rate: float) -> pd.DataFrame:
 
 def run_ours(model: str, epochs: int, seed: int) -> pd.DataFrame:
     """Our curve with one core."""
-    torch.set_num_threads(1)
-    corpus, base = setting(model)
-    ours = trainer(model, replace(base.recipe, epochs=epochs), corpus, seed)
-    marks = {ours.steps * look // LOOKS for look in range(1, LOOKS + 1)}
-    curve, words, seconds, start = [], 0, 0.0, time.perf_counter()
-
-    def on_step(progress, new):
-        nonlocal words, seconds, start
-        words += new
-        if progress.step in marks:
-            seconds += time.perf_counter() - start
-            curve.append((seconds, words, validation(ours, ours.network)))
-            start = time.perf_counter()
-
-    def on_epoch(epoch):
-        nonlocal start  # the trainer's own evaluation is over
-        start = time.perf_counter()
-
-    ours.run(on_step, on_epoch)
+    ours = setting.trainer(setting.architecture(model), setting.recipe(epochs=epochs), setting.brown(), seed)
+    curve = []
+    setting.clocked(ours, LOOKS, lambda seconds, words: curve.append((seconds, words, validation(ours, ours.network))))
     return _frame(curve, model, "ours", f"{epochs} epochs" if epochs > 1 else "1 epoch", seed)
 
 
@@ -109,16 +71,10 @@ def run() -> pd.DataFrame:
     curves = []
     for model in MODELS:
         for rate, epochs in zip(RATES, EPOCHS, strict=True):
-            curves += in_processes(run_plain, [(model, rate)])
-            curves += in_processes(run_ours, [(model, epochs, seed) for seed in range(CORES)])
+            curves += setting.in_processes(run_plain, [(model, rate)])
+            curves += setting.in_processes(run_ours, [(model, epochs, seed) for seed in range(CORES)])
             print(summary(pd.concat(curves)).to_string(), flush=True)
     return pd.concat(curves, ignore_index=True)
-
-
-def in_processes(function, arguments: list[tuple]) -> list:
-    """Each call in a fresh process of its own, all at once; so each has its own threads and peak of memory."""
-    with ProcessPoolExecutor(len(arguments), get_context("spawn"), max_tasks_per_child=1) as pool:
-        return [future.result() for future in [pool.submit(function, *each) for each in arguments]]
 
 
 def summary(curves: pd.DataFrame) -> pd.DataFrame:

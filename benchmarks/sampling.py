@@ -5,13 +5,9 @@ that importance sampling trains a hundred times faster than the full softmax, on
 works on batches.
 """
 
-import time
-from dataclasses import replace
-
 import pandas as pd
-import torch
 
-from benchmarks.race import in_processes, setting, trainer
+from benchmarks import setting
 
 EPOCHS = 2
 SOFTMAXES = {
@@ -24,28 +20,15 @@ SOFTMAXES = {
 
 def cost(name: str) -> dict:
     """Time of training on one core, evaluation left out, and where it leads."""
-    torch.set_num_threads(1)
-    corpus, base = setting("mlp9")
-    run = trainer("mlp9", replace(base.recipe, epochs=EPOCHS, **SOFTMAXES[name]), corpus, 0)
-    seconds, start = 0.0, time.perf_counter()
-
-    def on_step(progress, words):
-        nonlocal seconds
-        if progress.step == run.steps:
-            seconds += time.perf_counter() - start
-
-    def on_epoch(epoch):
-        nonlocal start
-        start = time.perf_counter()
-
-    run.run(on_step, on_epoch)
-    words = EPOCHS * len(corpus.train)
+    corpus = setting.brown()
+    run = setting.trainer(setting.architecture("mlp9"), setting.recipe(epochs=EPOCHS, **SOFTMAXES[name]), corpus)
+    seconds, words = setting.clocked(run), EPOCHS * len(corpus.train)
     perplexity = run.progress.curve[-1]["valid_perplexity"]
     return {"softmax": name, "µs a word": 1e6 * seconds / words, "validation perplexity": perplexity}
 
 
 def run() -> pd.DataFrame:
     """A line a softmax."""
-    table = pd.DataFrame([in_processes(cost, [(name,)])[0] for name in SOFTMAXES]).set_index("softmax")
+    table = pd.DataFrame([setting.in_processes(cost, [(name,)])[0] for name in SOFTMAXES]).set_index("softmax")
     table["times faster than full"] = table.loc["full", "µs a word"] / table["µs a word"]
     return table

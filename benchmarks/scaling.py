@@ -4,31 +4,21 @@ For each size, in a process of its own on one thread: training steps of MLP9 by 
 Kneser-Ney 5.
 """
 
-import contextlib
 import time
 from resource import RUSAGE_SELF, getrusage
 
 import numpy as np
 import pandas as pd
-import torch
-from omegaconf import OmegaConf
 
-from benchmarks.race import in_processes
-from pipeline.core.checkpoint import Forgetful
-from pipeline.core.networks.architecture import Architecture
-from pipeline.core.networks.families import build
+from benchmarks import setting
 from pipeline.core.ngrams import counts, kneser_ney
 from pipeline.core.scoring import log_probabilities
-from pipeline.core.training import Corpus, Recipe, Trainer
+from pipeline.core.training import Corpus
 
 VOCABULARIES = [5_000, 18_000, 50_000, 100_000]  # at a million words
 TOKENS = [100_000, 1_000_000, 14_000_000]  # at 18,000 words of vocabulary
-TRAINED = 400_000  # words of which the time is taken, after as many steps to warm up as an eighth of them makes
+TRAINED = 400_000  # words of which the time is taken
 SCORED = 10_000
-
-
-class EnoughError(Exception):
-    """Ends a training whose time is known."""
 
 
 def ids(tokens: int, vocabulary: int) -> np.ndarray:
@@ -40,32 +30,19 @@ def ids(tokens: int, vocabulary: int) -> np.ndarray:
 
 def network_cost(tokens: int, vocabulary: int) -> dict:
     """Time and memory of training and exact scoring."""
-    torch.set_num_threads(1)
     stream = ids(tokens, vocabulary)
-    recipe = Recipe(**OmegaConf.load("conf/recipe/modern.yaml"))
     start = time.perf_counter()
-    architecture = Architecture(**OmegaConf.load("conf/model/mlp9.yaml"))
     corpus = Corpus(stream, stream[:1000], vocabulary, 0)
-    trainer = Trainer(build(architecture, vocabulary), recipe, corpus, 0, "cpu", Forgetful())
-    ready, clock, seen = time.perf_counter() - start, [], 0
-
-    def on_step(progress, words):
-        nonlocal seen
-        seen += words
-        clock.append((time.perf_counter(), seen))
-        if seen >= TRAINED * 9 // 8:
-            raise EnoughError
-
-    with contextlib.suppress(EnoughError):
-        trainer.run(on_step)
-    (begin, before), (end, after) = clock[len(clock) // 9], clock[-1]
+    trainer = setting.trainer(setting.architecture("mlp9"), setting.recipe(), corpus)
+    ready = time.perf_counter() - start
+    trained = setting.seconds_for(TRAINED, trainer)
     start = time.perf_counter()
     log_probabilities(trainer.network, trainer.windows[:SCORED, :-1].numpy(), stream[:SCORED])
     return {
         "words": tokens,
         "vocabulary": vocabulary,
         "ready, s": ready,
-        "training, µs a word": 1e6 * (end - begin) / (after - before),
+        "training, µs a word": 1e6 * trained / TRAINED,
         "scoring, µs a word": 1e6 * (time.perf_counter() - start) / SCORED,
         "peak memory of the network, MB": getrusage(RUSAGE_SELF).ru_maxrss / 1024,
     }
@@ -90,6 +67,6 @@ def run() -> pd.DataFrame:
     sizes = [(1_000_000, vocabulary) for vocabulary in VOCABULARIES] + [(tokens, 18_000) for tokens in TOKENS]
     lines = []
     for size in dict.fromkeys(sizes):
-        lines.append(in_processes(network_cost, [size])[0] | in_processes(ngram_cost, [size])[0])
+        lines.append(setting.in_processes(network_cost, [size])[0] | setting.in_processes(ngram_cost, [size])[0])
         print(pd.DataFrame(lines).to_string(), flush=True)
     return pd.DataFrame(lines).set_index(["words", "vocabulary"])

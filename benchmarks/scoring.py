@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import torch
 
-from benchmarks.race import MODELS, setting
+from benchmarks import setting
+from benchmarks.race import MODELS
 from pipeline.core.networks.feedforward import Network
 from pipeline.core.scoring import log_probabilities
 
@@ -25,10 +26,9 @@ def products(network: Network, z: torch.Tensor) -> None:
 @torch.no_grad()
 def run() -> pd.DataFrame:
     """A line a model: microseconds a word on one thread, median of turns."""
-    torch.set_num_threads(1)
-    lines = []
+    corpus, lines = setting.brown(), []
     for model in MODELS:
-        _, trainer = setting(model)
+        trainer = setting.trainer(setting.architecture(model), setting.recipe(), corpus)
         network, windows = trainer.network, trainer.windows[:TOKENS]
         context, target = windows[:, :-1].numpy(), windows[:, -1].numpy()
         z = network.output_inputs(windows[:, :-1].long())

@@ -1,9 +1,12 @@
 """The benchmark compares like with like, and its sums are right."""
 
+from types import SimpleNamespace
+
 import pandas as pd
 import pytest
 import torch
 
+from benchmarks import __main__ as command
 from benchmarks import plain, race, scaling
 from pipeline.core.networks.architecture import Architecture
 
@@ -60,3 +63,20 @@ def test_synthetic_ids_follow_zipf():
     ids = scaling.ids(100_000, 1000)
     counts = pd.Series(ids).value_counts()
     assert counts[0] / counts[10] == pytest.approx(12.7 / 2.7, rel=0.1) and ids.max() < 1000
+
+
+def test_without_arguments_every_part_is_measured_and_reported(monkeypatch, tmp_path):
+    """A part measured alone later leaves the others' figures in the report."""
+    (tmp_path / "reports").mkdir()
+    monkeypatch.chdir(tmp_path)
+    figures = pd.DataFrame({"size": ["small", "large"], "seconds": [1.5, 1234.5]}).set_index("size")
+    part = SimpleNamespace(__doc__="How long it takes.\n\nAs one sees.", run=lambda: figures)
+    monkeypatch.setattr(command, "PARTS", {"first": part, "second": part})
+    monkeypatch.setattr(command, "machine", lambda: "this machine")
+    command.main([])
+    command.main(["second"])
+    report = (tmp_path / "reports" / "benchmark.md").read_text()
+    assert report.count("## How long it takes") == 2 and report.count("this machine") == 2
+    assert "1,234" in report
+    with pytest.raises(SystemExit):
+        command.main(["third"])

@@ -1,0 +1,96 @@
+"""What the parts share: trainings as the table's stages make them, their clock, and processes of their own."""
+
+import time
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
+from multiprocessing import get_context
+from pathlib import Path
+
+import torch
+from omegaconf import OmegaConf
+
+from pipeline import store
+from pipeline.core.checkpoint import Forgetful
+from pipeline.core.networks.architecture import Architecture
+from pipeline.core.networks.base import Network
+from pipeline.core.networks.families import build
+from pipeline.core.training import Corpus, Epoch, Progress, Recipe, Trainer
+
+
+def recipe(name: str = "modern", **changes) -> Recipe:
+    """One of conf/recipe, with changes."""
+    return replace(Recipe(**OmegaConf.load(Path("conf/recipe", f"{name}.yaml"))), **changes)
+
+
+def architecture(model: str) -> Architecture:
+    """One of conf/model's networks."""
+    return Architecture(**OmegaConf.load(Path("conf/model", f"{model}.yaml")))
+
+
+def brown() -> Corpus:
+    """The preprocessed Brown corpus, as training reads it."""
+    corpus = store.read_corpus("data/brown")
+    return Corpus(corpus.train, corpus.valid, len(corpus.vocabulary), corpus.mark)
+
+
+def trainer(network: Architecture | Network, recipe: Recipe, corpus: Corpus, seed: int = 0) -> Trainer:
+    """A training on one thread of this process, of an architecture or of a network that is there."""
+    torch.set_num_threads(1)
+    if isinstance(network, Architecture):
+        network = build(network, corpus.vocabulary)
+    return Trainer(network, recipe, corpus, seed, "cpu", Forgetful())
+
+
+def clocked(trainer: Trainer, looks: int = 1, look: Callable[[float, int], object] = lambda seconds, words: None):
+    """Trains to the end; returns the seconds that it took, evaluations left out.
+
+    looks times an epoch `look` is told the seconds and the words so far.
+    """
+    marks = {trainer.steps * each // looks for each in range(1, looks + 1)}
+    seconds, words, start = 0.0, 0, time.perf_counter()
+
+    def on_step(progress: Progress, new: int) -> None:
+        nonlocal seconds, words, start
+        words += new
+        if progress.step in marks:
+            seconds += time.perf_counter() - start
+            look(seconds, words)
+            start = time.perf_counter()
+
+    def on_epoch(epoch: Epoch) -> None:
+        nonlocal start  # the trainer's own evaluation is over
+        start = time.perf_counter()
+
+    trainer.run(on_step, on_epoch)
+    return seconds
+
+
+class EnoughError(Exception):
+    """Ends a training whose time is known."""
+
+
+def seconds_for(words: int, trainer: Trainer, warm: Callable[[], object] = lambda: None) -> float:
+    """Seconds of so many words of training, after an eighth of them to warm up, when `warm` is called."""
+    seen, start = 0, 0.0
+
+    def on_step(progress: Progress, new: int) -> None:
+        nonlocal seen, start
+        seen += new
+        if not start and seen >= words / 8:
+            warm()
+            seen, start = 0, time.perf_counter()
+        elif seen >= words:
+            raise EnoughError
+
+    try:
+        trainer.run(on_step)
+    except EnoughError:
+        return (time.perf_counter() - start) * words / seen
+    raise ValueError(f"the training ends before {words} words")
+
+
+def in_processes(function: Callable, arguments: list[tuple]) -> list:
+    """Each call in a fresh process of its own, all at once; so each has its own threads and peak of memory."""
+    with ProcessPoolExecutor(len(arguments), get_context("spawn"), max_tasks_per_child=1) as pool:
+        return [future.result() for future in [pool.submit(function, *each) for each in arguments]]
