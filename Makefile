@@ -41,7 +41,7 @@ faithful: .venv/installed  ## two networks by the paper's own training procedure
 	dvc repro preprocess
 	dvc stage list --name-only experiments/faithful/dvc.yaml | grep train | $(SIDE_BY_SIDE)
 	dvc repro experiments/faithful/dvc.yaml
-	@cat reports/faithful.md
+	@cat reports/faithful.md reports/claims-epochs.md
 
 bench: .venv/installed  ## training against plain PyTorch, scoring, cost by size: an hour alone on the machine
 	dvc repro preprocess

@@ -11,6 +11,8 @@ from pipeline import app, store
 from pipeline.core import statistics
 from pipeline.core.errors import InputError
 
+COLUMNS = ["claim", "of", "better", "than", "paper", "ours", "low", "high", "holds"]
+
 log = logging.getLogger(__name__)
 
 
@@ -27,10 +29,24 @@ class Claim:
 
 
 @dataclass
+class Epochs:
+    """A claim that one network converges sooner than another; a training has converged near its best perplexity."""
+
+    says: str
+    quick: str  # name of a network below predictions
+    slow: str
+    paper: float | None = None  # epochs of `slow` over those of `quick`, less 1
+    least: float = 0.0  # at least this share more epochs
+    near: float = 0.01  # within this share of the best validation perplexity
+
+
+@dataclass
 class Config:
     """conf/claims.yaml."""
 
     claims: list[Claim]
+    epochs: list[Epochs]
+    name: str
     split: str
     seeds: list[int]
     data: str
@@ -43,7 +59,7 @@ class Config:
 
 
 def main(config: Config) -> None:
-    """Writes claims.csv and claims.md into config.out."""
+    """Writes <name>.csv and <name>.md into config.out."""
     corpus, out = store.read_corpus(config.data), Path(config.out)
     texts = corpus.texts[corpus.texts["split"] == config.split]
     firsts, tokens = (texts["first"] - texts["first"].min()).to_numpy(), (texts["end"] - texts["first"]).to_numpy()
@@ -55,22 +71,18 @@ def main(config: Config) -> None:
     lines = []
     for claim in config.claims:
         ratio = statistics.ratio(sums[claim.than], sums[claim.better], tokens)
-        lines.append(
-            {
-                "claim": claim.says,
-                "better": claim.better,
-                "than": claim.than,
-                "paper": claim.paper,
-                "ours": ratio.value - 1,
-                "low": ratio.low - 1,
-                "high": ratio.high - 1,
-                "holds": verdict(claim, ratio.low - 1, ratio.high - 1),
-            }
-        )
-    table = pd.DataFrame(lines)
+        holds = verdict(claim, ratio.low - 1, ratio.high - 1)
+        figures = (claim.paper, ratio.value - 1, ratio.low - 1, ratio.high - 1, holds)
+        lines.append((claim.says, "perplexity", claim.better, claim.than, *figures))
+    for claim in config.epochs:
+        slow, quick = (epochs_to_converge(config, name, claim.near) for name in (claim.slow, claim.quick))
+        more = slow / quick - 1
+        holds = "yes" if more >= claim.least else "no"
+        lines.append((claim.says, "epochs", claim.quick, claim.slow, claim.paper, more, np.nan, np.nan, holds))
+    table = pd.DataFrame(lines, columns=COLUMNS)
     out.mkdir(parents=True, exist_ok=True)
-    table.to_csv(out / "claims.csv", index=False, float_format="%.4f")
-    (out / "claims.md").write_text(markdown(table, config.split), encoding="utf-8")
+    table.to_csv(out / f"{config.name}.csv", index=False, float_format="%.4f")
+    (out / f"{config.name}.md").write_text(markdown(table, config.split), encoding="utf-8")
     log.info("%s", table["holds"].value_counts().to_dict())
 
 
@@ -78,9 +90,19 @@ def _log_probabilities(config: Config, name: str) -> np.ndarray:
     """A model's treated log-probabilities (T,), the mean over its seeds."""
     folders = [Path(config.predictions, name, str(seed)) for seed in config.seeds]
     there = [folder for folder in folders if folder.is_dir()]
-    if not there:
-        raise InputError(f"no predictions in {folders[0]}: run the stage that makes {name}")
+    if there not in (folders, folders[:1]):  # all seeds, or of a model that has one that one
+        missing = next(folder for folder in folders if folder not in there)
+        raise InputError(f"no predictions in {missing}: run the stage that makes {name}")
     return np.mean([store.read_predictions(folder, config.split) for folder in there], axis=0, dtype=np.float64)
+
+
+def epochs_to_converge(config: Config, name: str, near: float) -> int:
+    """Epochs until validation perplexity is within a share of its best, by the first seed's curve."""
+    file = Path(config.predictions, name, str(config.seeds[0]), "curve.csv")
+    if not file.is_file():
+        raise InputError(f"no learning curve in {file.parent}: run the stage that trains {name}")
+    curve = pd.read_csv(file).set_index("epoch")["valid_perplexity"]
+    return int((curve <= curve.min() * (1 + near)).idxmax())
 
 
 def verdict(claim: Claim, low: float, high: float) -> str:
@@ -99,18 +121,20 @@ def markdown(table: pd.DataFrame, split: str) -> str:
     read = pd.DataFrame(
         {
             "the paper says": table["claim"],
-            "compared": table["than"] + " over " + table["better"],
+            "compared": table["of"] + " of " + table["than"] + " over " + table["better"],
             "paper": [f"{value:+.1%}" if pd.notna(value) else "" for value in table["paper"]],
             "ours": [f"{value:+.1%}" for value in table["ours"]],
             "95 % interval": [
-                f"{low:+.1%} to {high:+.1%}" for low, high in zip(table["low"], table["high"], strict=True)
+                f"{low:+.1%} to {high:+.1%}" if pd.notna(low) else ""
+                for low, high in zip(table["low"], table["high"], strict=True)
             ],
             "holds": table["holds"],
         }
     )
     head = (
-        f"Perplexity of one model over another's on {split}, less 1. The intervals resample the texts, both models on "
-        "the same ones; `open`: the interval holds both answers. Networks: the mean log-probability over seeds.\n\n"
+        f"Perplexity of one model over another's on {split}, or epochs until it is near its best, less 1. The intervals "
+        "resample the texts, both models on the same ones; `open`: the interval holds both answers. Networks: the mean "
+        "log-probability over seeds.\n\n"
     )
     return head + read.to_markdown(index=False, disable_numparse=True) + "\n"
 

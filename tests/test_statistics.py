@@ -1,10 +1,12 @@
 """Intervals over texts, and verdicts on claims."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from pipeline import claims
 from pipeline.core import evaluation, statistics
+from pipeline.core.errors import InputError
 
 RANDOM = np.random.default_rng(0)
 TOKENS = RANDOM.integers(500, 1500, 80)
@@ -58,3 +60,29 @@ def test_the_interval_holds_the_truth_as_often_as_it_says():
 )
 def test_a_claim_holds_where_its_whole_interval_says_so(low, high, least, within, says):
     assert claims.verdict(claims.Claim("x", "a", "b", least=least, within=within), low, high) == says
+
+
+def curves(folder, **perplexities):
+    """Learning curves of networks below a folder, a perplexity an epoch."""
+    for name, curve in perplexities.items():
+        (folder / name / "0").mkdir(parents=True)
+        frame = pd.DataFrame({"epoch": range(1, len(curve) + 1), "valid_perplexity": curve})
+        frame.to_csv(folder / name / "0" / "curve.csv", index=False)
+
+
+def test_epochs_are_counted_to_near_the_best(tmp_path, few):
+    curves(tmp_path, quick=[400, 302, 300, 310], slow=[500, 400, 350, 310, 296, 295])
+    claim = claims.Epochs("x", "quick", "slow", paper=1.0, least=0.5)
+    config = claims.Config([], [claim], "epochs", "test", [0], str(few), str(tmp_path), str(tmp_path))
+    claims.main(config)
+    line = pd.read_csv(tmp_path / "epochs.csv").iloc[0]
+    assert line["ours"] == 5 / 2 - 1 and line["holds"] == "yes" and pd.isna(line["low"])
+    assert "+150.0%" in (tmp_path / "epochs.md").read_text()
+
+
+def test_a_claim_refuses_a_part_of_the_seeds(tmp_path, few):
+    for seed in ("0", "2"):
+        (tmp_path / "a" / seed).mkdir(parents=True)
+    config = claims.Config([claims.Claim("x", "a", "a")], [], "c", "test", [0, 1, 2], str(few), str(tmp_path), "out")
+    with pytest.raises(InputError, match=r"no predictions in .*a/1: run the stage"):
+        claims.main(config)
