@@ -5,6 +5,7 @@ PYTHON ?= python3.11
 JOBS ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu)
 BIN := .venv/bin
 DEMO := outputs/demo
+GRID ?= recipe
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 # Nothing is sent anywhere.
 export DVC_NO_ANALYTICS := true
@@ -17,7 +18,7 @@ export OMP_NUM_THREADS := 1
 # fight for one line; through cat there is no terminal, and none is drawn.
 SIDE_BY_SIDE := xargs -P $(JOBS) -I {} dvc --wait-for-lock repro --single-item {} 2>&1 | cat
 
-.PHONY: help repro paper faithful bench demo verify test test-all lint ui lock clean
+.PHONY: help repro paper faithful bench publish search demo verify test test-all lint ui lock clean
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -28,24 +29,32 @@ repro: .venv/installed  ## the whole pipeline on all cores: download, train, mix
 	dvc stage list --name-only train cluster ngram | $(SIDE_BY_SIDE)
 	dvc stage list --name-only classes mix | $(SIDE_BY_SIDE)
 	dvc repro
-	@cat reports/table1.md && echo && echo "$(CURDIR)/reports"
+	@cat reports/table1.md && echo && echo "$(CURDIR)/reports/index.html"
 
 paper: .venv/installed  ## the rest of the paper, after repro: energy network, NIPS 2000, claims
 	dvc repro experiments/rest/dvc.yaml:features
 	dvc stage list --name-only experiments/rest/dvc.yaml | grep -E ':(cycling|start|network|recurrent)' | $(SIDE_BY_SIDE)
 	dvc stage list --name-only experiments/rest/dvc.yaml | grep -E ':(learned|conditional|nips|unknown)' | $(SIDE_BY_SIDE)
 	dvc repro experiments/rest/dvc.yaml
+	dvc repro --force --single-item page
 	@cat reports/rest.md reports/claims.md
 
 faithful: .venv/installed  ## two networks by the paper's own training procedure: hours; goes on where it was stopped
 	dvc repro preprocess
 	dvc stage list --name-only experiments/faithful/dvc.yaml | grep train | $(SIDE_BY_SIDE)
 	dvc repro experiments/faithful/dvc.yaml
+	dvc repro --force --single-item page
 	@cat reports/faithful.md reports/claims-epochs.md
 
 bench: .venv/installed  ## training against plain PyTorch, scoring, cost by size: an hour alone on the machine
 	dvc repro preprocess
 	python -m benchmarks
+
+publish: .venv/installed  ## MLflow's store from the results, with models to load and serve; to MLFLOW_TRACKING_URI
+	python -m pipeline.publish
+
+search: .venv/installed  ## a grid of conf/search on all cores, GRID=recipe: table and picture in reports/
+	python -m pipeline.train -m +search=$(GRID) hydra/launcher=joblib hydra.launcher.n_jobs=$(JOBS)
 
 demo: .venv/installed  ## every stage on 20 texts with a tiny network, in outputs/demo
 	python -m pipeline.download out=data/raw/brown
@@ -63,10 +72,10 @@ verify: .venv/installed  ## are this run's perplexities those of the committed t
 	python -m pipeline.verify
 
 test: lint  ## lint and all tests that need nothing but the environment
-	python -m pytest -m "not peers"
+	python -m pytest -n $(JOBS) --dist loadfile -m "not peers"
 
 test-all: lint .venv/peers  ## the same and the comparisons with independent tools, which it installs
-	python -m pytest
+	python -m pytest -n $(JOBS) --dist loadfile
 
 lint: .venv/installed  ## ruff alone
 	ruff check .
@@ -82,7 +91,7 @@ ui: .venv/installed  ## browse the runs at http://127.0.0.1:5000
 	touch $@
 
 .venv/peers: .venv/installed pyproject.toml
-	pip install --quiet kenlm==0.3.0
+	python -c "import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))['project']['optional-dependencies']['peers'], sep='\n')" | pip install --quiet --requirement /dev/stdin
 	touch $@
 
 lock:  ## renew requirements.txt from pyproject.toml

@@ -45,7 +45,7 @@ def run(stage: str, schema: type, main: Callable[..., None]) -> None:
             if HydraConfig.get().mode != RunMode.MULTIRUN:
                 # SystemExit passes Hydra by, which puts a line of its own before any other exception.
                 if known:
-                    raise SystemExit(_exit(one_line(error))) from error
+                    raise SystemExit(exit_code(one_line(error))) from error
                 raise
             reason = one_line(error) if known else traceback.format_exc()
             Path(HydraConfig.get().runtime.output_dir, FAILURE).write_text(reason, encoding="utf-8")
@@ -54,9 +54,9 @@ def run(stage: str, schema: type, main: Callable[..., None]) -> None:
     try:
         application()
     except KNOWN as error:
-        sys.exit(_exit(one_line(error)))
+        sys.exit(exit_code(one_line(error)))
     except KeyboardInterrupt:
-        sys.exit(_exit("stopped; a training goes on where it was when the same command is repeated", 130))
+        sys.exit(exit_code("stopped; a training goes on where it was when the same command is repeated", 130))
 
 
 def one_line(error: Exception) -> str:
@@ -67,6 +67,7 @@ def one_line(error: Exception) -> str:
     return " ".join(" ".join(parts).split("Config search path:")[0].split())
 
 
-def _exit(message: str, code: int = 2) -> int:
+def exit_code(message: str, code: int = 2) -> int:
+    """Prints an error's one line; what the process then ends with."""
     print(f"error: {message}", file=sys.stderr)
     return code

@@ -10,6 +10,7 @@ import pandas as pd
 from pipeline import app, store
 from pipeline.core import statistics
 from pipeline.core.errors import InputError
+from pipeline.reporting import bytext
 
 COLUMNS = ["claim", "of", "better", "than", "paper", "ours", "low", "high", "holds"]
 
@@ -53,24 +54,19 @@ class Config:
     predictions: str
     out: str
 
-    def __post_init__(self):
-        if self.split not in ("valid", "test"):
-            raise InputError(f"split={self.split!r}: choose valid or test")
-
 
 def main(config: Config) -> None:
     """Writes <name>.csv and <name>.md into config.out."""
     corpus, out = store.read_corpus(config.data), Path(config.out)
-    texts = corpus.texts[corpus.texts["split"] == config.split]
-    firsts, tokens = (texts["first"] - texts["first"].min()).to_numpy(), (texts["end"] - texts["first"]).to_numpy()
+    texts = bytext.texts_of(corpus, config.split)
     sums = {
-        name: statistics.text_sums(_log_probabilities(config, name), firsts)
+        name: bytext.sums(texts, bytext.folders(Path(config.predictions), name, config.seeds), config.split)
         for claim in config.claims
         for name in (claim.better, claim.than)
     }
     lines = []
     for claim in config.claims:
-        ratio = statistics.ratio(sums[claim.than], sums[claim.better], tokens)
+        ratio = statistics.ratio(sums[claim.than], sums[claim.better], texts["tokens"].to_numpy())
         holds = verdict(claim, ratio.low - 1, ratio.high - 1)
         figures = (claim.paper, ratio.value - 1, ratio.low - 1, ratio.high - 1, holds)
         lines.append((claim.says, "perplexity", claim.better, claim.than, *figures))
@@ -84,16 +80,6 @@ def main(config: Config) -> None:
     table.to_csv(out / f"{config.name}.csv", index=False, float_format="%.4f")
     (out / f"{config.name}.md").write_text(markdown(table, config.split), encoding="utf-8")
     log.info("%s", table["holds"].value_counts().to_dict())
-
-
-def _log_probabilities(config: Config, name: str) -> np.ndarray:
-    """A model's treated log-probabilities (T,), the mean over its seeds."""
-    folders = [Path(config.predictions, name, str(seed)) for seed in config.seeds]
-    there = [folder for folder in folders if folder.is_dir()]
-    if there not in (folders, folders[:1]):  # all seeds, or of a model that has one that one
-        missing = next(folder for folder in folders if folder not in there)
-        raise InputError(f"no predictions in {missing}: run the stage that makes {name}")
-    return np.mean([store.read_predictions(folder, config.split) for folder in there], axis=0, dtype=np.float64)
 
 
 def epochs_to_converge(config: Config, name: str, near: float) -> int:
@@ -132,9 +118,9 @@ def markdown(table: pd.DataFrame, split: str) -> str:
         }
     )
     head = (
-        f"Perplexity of one model over another's on {split}, or epochs until it is near its best, less 1. The intervals "
-        "resample the texts, both models on the same ones; `open`: the interval holds both answers. Networks: the mean "
-        "log-probability over seeds.\n\n"
+        f"Perplexity of one model over another's on {split}, or epochs until it is near its best, less 1. The "
+        "intervals resample the texts, both models on the same ones; `open`: the interval holds both answers. "
+        "Networks: the mean log-probability over seeds.\n\n"
     )
     return head + read.to_markdown(index=False, disable_numparse=True) + "\n"
 

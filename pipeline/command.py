@@ -5,12 +5,11 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import torch
 
-from pipeline import store
-from pipeline.core.corpus import plain_paragraphs, stream
+from pipeline import store, usertext
+from pipeline.app import exit_code
 from pipeline.core.errors import InputError
 from pipeline.models import Model, load
 
@@ -37,7 +36,7 @@ class Command:
             self.corpus = store.read_corpus(self.arguments.data)
             main(self.arguments)
         except InputError as error:
-            sys.exit(_exit(error))
+            sys.exit(exit_code(str(error)))
         except BrokenPipeError:  # the reader, such as `head`, has had enough
             sys.stderr.close()
 
@@ -46,28 +45,12 @@ class Command:
         return load(name, self.corpus, self.arguments.predictions, self.arguments.clusters)
 
     def words_of(self, file: str, tokens: bool = False) -> list[str]:
-        """The words of a text file, `-`: standard input, with a mark after each paragraph and at its end.
-
-        tokens: the file is tokenised, words apart by white space, a paragraph a line.
-        """
+        """The words of a text file, `-`: standard input; see usertext.words_of."""
         text = sys.stdin.read() if file == "-" else _read(Path(file))
-        paragraphs = [line.split() for line in text.splitlines() if line.strip()] if tokens else plain_paragraphs(text)
-        if not paragraphs:
-            raise InputError(f"{file}: no words in it")
-        return stream([paragraphs])[0]
-
-    def ids_of(self, words: list[str]) -> np.ndarray:
-        """Ids (T,); 0, `<unk>`, for a word that the vocabulary does not hold."""
-        place = {word: k for k, word in enumerate(self.corpus.vocabulary)}
-        folded = [word if word in place else word.lower() for word in words] if self._folded() else words
-        return np.array([place.get(word, 0) for word in folded], dtype=np.int64)
-
-    def _folded(self) -> bool:
-        return not any(word != word.lower() for word in self.corpus.vocabulary)
-
-    def before(self) -> np.ndarray:
-        """What stands before a text: marks."""
-        return np.full(32, self.corpus.mark, dtype=np.int64)
+        try:
+            return usertext.words_of(text, self.corpus, tokens)
+        except InputError as error:
+            raise InputError(f"{file}: {error}") from error
 
     def show(self, table: pd.DataFrame, summary: dict | None = None) -> None:
         """The table in the format asked for; the summary below it, or around it in JSON."""
@@ -91,8 +74,3 @@ def _read(path: Path) -> str:
         raise InputError(f"{path}: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: not UTF-8; convert it, for example with iconv") from error
-
-
-def _exit(error: Exception) -> int:
-    print(f"error: {error}", file=sys.stderr)
-    return 2

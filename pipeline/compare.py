@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 
+from pipeline import usertext
 from pipeline.command import Command
 from pipeline.core.evaluation import perplexity
 
@@ -18,8 +19,9 @@ def main() -> None:
 
     def compare(arguments) -> None:
         words = command.words_of(arguments.file, arguments.tokens)
-        ids = command.ids_of(words)
-        a, b = (command.model(name).log_probabilities(command.before(), ids) for name in (arguments.a, arguments.b))
+        ids = usertext.ids_of(words, command.corpus)
+        before = usertext.before(command.corpus)
+        a, b = (command.model(name).log_probabilities(before, ids) for name in (arguments.a, arguments.b))
         most = np.argsort(-np.abs(a - b), kind="stable")[: arguments.count]
         table = pd.DataFrame(
             {

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 from scipy.special import softmax
 
+from pipeline import usertext
 from pipeline.command import Command
-from pipeline.core.corpus import plain_paragraphs
 from pipeline.core.errors import InputError
 from pipeline.core.symbols import PARAGRAPH, TEXT
 
@@ -29,8 +29,8 @@ def main() -> None:
             raise InputError("--temperature and --words must be above zero, --top not below it")
         model, random = command.model(arguments.model), np.random.default_rng(arguments.seed)
         vocabulary = command.corpus.vocabulary
-        start = [word for paragraph in plain_paragraphs(arguments.start) for word in paragraph]
-        ids = np.concatenate([command.before(), command.ids_of(start)])
+        start = usertext.words_of(arguments.start, command.corpus)[:-2] if arguments.start.strip() else []  # no marks
+        ids = np.concatenate([usertext.before(command.corpus), usertext.ids_of(start, command.corpus)])
         rows = []
         for _ in range(arguments.words):
             log_p = model.next(ids).astype(np.float64)

@@ -40,8 +40,8 @@ class Config:
 
 
 def main(config: Config) -> None:
-    """Writes <name>.csv, .md, .tex, .svg and .json, extra.csv and classes.md into config.out, and the table into the
-    README."""
+    """Writes <name>.csv, .md, .tex, .svg and .json, ratios.csv, extra.csv, classes.csv and .md into config.out, and the
+    table into the README."""
     corpus, predictions, out = store.read_corpus(config.data), Path(config.predictions), Path(config.out)
     rows = config.table.rows
     built = table.build(rows, predictions, corpus, config.seeds)
@@ -51,24 +51,26 @@ def main(config: Config) -> None:
         raise InputError(f"{predictions}: no predictions of any row of the table; run `dvc repro`")
     out.mkdir(parents=True, exist_ok=True)
     name = config.name
-    built.to_csv(out / f"{name}.csv", index=False, float_format="%.4f")
+    built.to_csv(out / f"{name}.csv", float_format="%.4f")
     markdown = table.markdown(built)
     ratios = table.ratios(built, config.table.yardstick)
     if not ratios.empty:
-        ratios.to_csv(out / "ratios.csv", index=False, float_format="%.4f")
+        ratios.to_csv(out / "ratios.csv", float_format="%.4f")
         label = built.loc[config.table.yardstick]
         markdown += (
             f"\nPerplexity over that of {label['row']}, n = {label['n']}, on the same tokens; `seen`: those whose word "
             f"training shows:\n\n{table.ratio_markdown(ratios)}"
         )
     if not extra.empty:
-        extra.to_csv(out / "extra.csv", index=False, float_format="%.4f")
+        extra.to_csv(out / "extra.csv", float_format="%.4f")
         markdown += f"\nNot in the paper's table:\n\n{table.markdown(extra)}"
     (out / f"{name}.md").write_text(markdown, encoding="utf-8")
     (out / f"{name}.tex").write_text(table.latex(built), encoding="utf-8")
-    curves.draw(rows, predictions, config.seeds, out / f"{name}.svg")
+    (out / f"{name}.svg").write_text(curves.draw(rows, predictions, config.seeds), encoding="utf-8")
     if Path(config.clusters).is_file():
-        (out / "classes.md").write_text(wordclasses.markdown(Path(config.clusters)), encoding="utf-8")
+        classes = wordclasses.shown(Path(config.clusters))
+        classes.to_csv(out / "classes.csv", index=False)
+        (out / "classes.md").write_text(wordclasses.markdown(classes), encoding="utf-8")
     everything = pd.concat([part[["valid", "test"]] for part in (built, extra)]).astype(float).round(4)
     store.write_json(out / f"{name}.json", everything.to_dict("index"))
     if config.readme:

@@ -6,6 +6,7 @@ A word that the vocabulary does not hold counts as `<unk>` and is marked. After 
 
 import pandas as pd
 
+from pipeline import usertext
 from pipeline.command import Command
 from pipeline.core.evaluation import perplexity
 
@@ -19,8 +20,8 @@ def main() -> None:
 
     def score(arguments) -> None:
         words = command.words_of(arguments.file, arguments.tokens)
-        ids = command.ids_of(words)
-        log_p = command.model(arguments.model).log_probabilities(command.before(), ids)
+        ids = usertext.ids_of(words, command.corpus)
+        log_p = command.model(arguments.model).log_probabilities(usertext.before(command.corpus), ids)
         unknown = ids == 0
         table = pd.DataFrame({"word": words, "log_probability": log_p.astype(float), "unknown": unknown})
         summary = {"words": len(ids), "unknown words": int(unknown.sum()), "perplexity": perplexity(log_p)}

@@ -11,6 +11,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from pipeline import tracking
 from pipeline.app import FAILURE
+from pipeline.reporting import figures
 from pipeline.store import read_json
 
 FIGURES = ("valid", "valid_seen")  # a grid is there to choose, and test is not for choosing
@@ -19,7 +20,7 @@ FIGURES = ("valid", "valid_seen")  # a grid is there to choose, and test is not 
 class Grid(Callback):
     """Hydra's callback of conf/train.yaml. A single run passes it by.
 
-    table: a second place for grid.csv, relative to where the command was called; "" for none.
+    table: a second place for grid.csv, and for its picture, relative to where the command was called; "" for none.
     """
 
     def __init__(self, table: str = ""):
@@ -34,13 +35,17 @@ class Grid(Callback):
         atexit.register(self.parent.end, "FAILED")
 
     def on_multirun_end(self, config: DictConfig, **kwargs: Any) -> None:
-        """Writes grid.csv into the multirun's folder and prints it; exit code 1 where a job failed."""
+        """Writes grid.csv and its picture into the multirun's folder and prints it; exit code 1 where a job failed."""
         atexit.unregister(self.parent.end)
         table = collect(Path(config.hydra.sweep.dir))
         path = Path(config.hydra.sweep.dir, "grid.csv")
         table.to_csv(path, index=False)
-        if self.table:
-            table.drop(columns="failure").to_csv(self.table, index=False, float_format="%.2f")
+        if table["valid"].notna().any():
+            drawn = figures.search(table)
+            path.with_suffix(".svg").write_text(drawn, encoding="utf-8")
+            if self.table:
+                table.drop(columns="failure").to_csv(self.table, index=False, float_format="%.2f")
+                Path(self.table).with_suffix(".svg").write_text(drawn, encoding="utf-8")
         print(f"\n{table.to_string(index=False, float_format='%.2f', na_rep='')}\n\n{path}")
         failed = int((table["failure"] != "").sum())
         self.parent.metrics({"jobs": len(table), "failed": failed, "best_valid_perplexity": table["valid"].min()})

@@ -1,4 +1,4 @@
-"""MLflow as a view of the runs: the only file that imports it. No stage fails because tracking does.
+"""MLflow as a view of the runs. No stage fails because tracking does.
 
 Each model is a run; the runs of one state of the code and data stand under one parent run. The default store is
 mlflow.db at the repository's root; MLFLOW_TRACKING_URI points elsewhere.
@@ -52,7 +52,7 @@ class Run:
 
     def parameters(self, values: Mapping[str, object]) -> None:
         """Logs parameters; nested mappings get dotted names."""
-        self._log(params=[Param(key, str(value)) for key, value in _flat(values)])
+        self._log(params=[Param(key, str(value)) for key, value in flattened(values)])
 
     def end(self, status: str) -> None:
         """FINISHED, FAILED or KILLED."""
@@ -77,15 +77,15 @@ def run(stage: str, name: str, seed: int, parameters: Mapping[str, object], data
 
     data: digest of the corpus. The run's status follows how the block ends.
     """
-    code = _code()
+    code = code_state()
     machine = f"{platform.machine()}, {os.cpu_count()} cores, {platform.system()}"
     tags = {"stage": stage, "model": name, "seed": seed, "data": data, "machine": machine} | code
     found = None
     try:
-        client = _client()
-        parent = os.environ.get(SWEEP) or _group(client, code, data)
+        client = open_client()
+        parent = os.environ.get(SWEEP) or group_run(client, code, data)
         found = client.create_run(
-            _experiment(client), run_name=_name(name, seed), tags=_strings(tags | {PARENT: parent})
+            experiment_of(client), run_name=_name(name, seed), tags=strings(tags | {PARENT: parent})
         ).info.run_id
         current = Run(client, found)
     except UNREACHABLE as error:
@@ -117,8 +117,10 @@ def _name(model: str, seed: int) -> str:
 def open_sweep(name: str) -> Run:
     """The parent run of a multirun; the jobs find it through the environment, in other processes too."""
     try:
-        client = _client()
-        parent = client.create_run(_experiment(client), run_name=name, tags=_strings({"stage": "sweep"} | _code()))
+        client = open_client()
+        parent = client.create_run(
+            experiment_of(client), run_name=name, tags=strings({"stage": "sweep"} | code_state())
+        )
     except UNREACHABLE as error:
         _warn(error)
         return Run(None, "")
@@ -126,20 +128,20 @@ def open_sweep(name: str) -> Run:
     return Run(client, parent.info.run_id)
 
 
-def _client() -> MlflowClient:
+def open_client() -> MlflowClient:
     """A client of a store that exists: two processes that create one SQLite file at the same time break it."""
     uri = os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{ROOT / 'mlflow.db'}"
-    with _lock():
+    with store_lock():
         client = MlflowClient(uri)
-        _experiment(client)
+        experiment_of(client)
     return client
 
 
-def _lock() -> FileLock:
+def store_lock() -> FileLock:
     return FileLock(ROOT / ".mlflow.lock", timeout=60)
 
 
-def _experiment(client: MlflowClient) -> str:
+def experiment_of(client: MlflowClient) -> str:
     found = client.get_experiment_by_name(EXPERIMENT)
     if found:
         return found.experiment_id
@@ -147,21 +149,21 @@ def _experiment(client: MlflowClient) -> str:
     return client.create_experiment(EXPERIMENT, artifact_location=(ROOT / "mlartifacts").as_uri() if local else None)
 
 
-def _group(client: MlflowClient, code: Mapping[str, str], data: str) -> str:
+def group_run(client: MlflowClient, code: Mapping[str, str], data: str) -> str:
     """The parent run of this state of the code and data: found, or opened by the first that needs it."""
     key = f"{code['commit']}{'+' if code['dirty'] == 'true' else ''} {data[:12]}"
-    experiment = _experiment(client)
-    with _lock():
+    experiment = experiment_of(client)
+    with store_lock():
         runs = client.search_runs([experiment], f"tags.`{GROUP}` = '{key}'", max_results=1)
         if runs:
             return runs[0].info.run_id
         tags = {GROUP: key, "stage": "pipeline", "data": data} | code
-        parent = client.create_run(experiment, run_name=f"pipeline {key}", tags=_strings(tags))
+        parent = client.create_run(experiment, run_name=f"pipeline {key}", tags=strings(tags))
         client.set_terminated(parent.info.run_id)
         return parent.info.run_id
 
 
-def _code() -> dict[str, str]:
+def code_state() -> dict[str, str]:
     """Commit of the checkout, and whether code or configuration differ from it."""
     commit = _git("rev-parse", "--short=10", "HEAD") or "no-commit"
     return {"commit": commit, "dirty": str(bool(_git("status", "--porcelain", "--", *CODE))).lower()}
@@ -176,15 +178,15 @@ def _git(*arguments: str) -> str:
         return ""
 
 
-def _flat(values: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, object]]:
+def flattened(values: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, object]]:
     for key, value in values.items():
         if isinstance(value, Mapping):
-            yield from _flat(value, f"{prefix}{key}.")
+            yield from flattened(value, f"{prefix}{key}.")
         else:
             yield f"{prefix}{key}", value
 
 
-def _strings(tags: Mapping[str, object]) -> dict[str, str]:
+def strings(tags: Mapping[str, object]) -> dict[str, str]:
     return {key: str(value) for key, value in tags.items()}
 
 

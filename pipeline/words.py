@@ -33,13 +33,14 @@ class Config:
 
 
 def main(config: Config) -> None:
-    """Writes plane.svg and neighbours.md into config.out."""
+    """Writes plane.svg, neighbours.csv and neighbours.md into config.out."""
     corpus, out = store.read_corpus(config.data), Path(config.out)
     out.mkdir(parents=True, exist_ok=True)
     flat = read_features(Path(config.predictions, config.plane))
     if flat.shape[1] != 2:
         raise InputError(f"plane={config.plane}: a network with m = 2 can be drawn, this one has m = {flat.shape[1]}")
-    plane.draw(flat[: config.drawn], corpus.vocabulary[: config.drawn], out / "plane.svg")
+    drawn = plane.draw(flat[: config.drawn], corpus.vocabulary[: config.drawn])
+    (out / "plane.svg").write_text(drawn, encoding="utf-8")
     features = read_features(Path(config.predictions, config.neighbours))
     often = np.bincount(corpus.train, minlength=len(corpus.vocabulary)) >= config.seen
     rows = []
@@ -48,10 +49,14 @@ def main(config: Config) -> None:
             raise InputError(f"words: {word!r} is not in the vocabulary of {config.data}")
         ids, cosines = nearest(features, corpus.vocabulary.index(word), config.count, often)
         named = [f"{corpus.vocabulary[i]} ({cosine:.2f})" for i, cosine in zip(ids, cosines, strict=True)]
-        rows.append({"word": word, "nearest, by cosine": ", ".join(named)})
-    head = f"Nearest neighbours by the features of {config.neighbours}, among words seen {config.seen} times or more."
-    table = pd.DataFrame(rows).to_markdown(index=False)
-    (out / "neighbours.md").write_text(f"{head}\n\n{table}\n", encoding="utf-8")
+        rows.append({"word": word, "nearest": ", ".join(named)})
+    head = (
+        f"Nearest neighbours, with their cosines, by the features of {config.neighbours}, among words seen "
+        f"{config.seen} times or more."
+    )
+    table = pd.DataFrame(rows, columns=["word", "nearest"])
+    table.to_csv(out / "neighbours.csv", index=False)
+    (out / "neighbours.md").write_text(f"{head}\n\n{table.to_markdown(index=False)}\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from conftest import composed
 
-from pipeline import cluster, mix, models, ngram, store, train
+from pipeline import cluster, mix, models, ngram, store, train, usertext, weights
 from pipeline.app import ROOT
 from pipeline.core.errors import InputError
 
@@ -130,3 +130,31 @@ def test_neighbours_and_its_error(command):
     assert "Traceback" not in wrong.stderr
     missing = command("score", "kn3", "nowhere.txt")
     assert missing.returncode == 2 and "nowhere.txt: No such file" in missing.stderr
+
+
+def test_abbreviations_that_the_corpus_keeps_stay_whole(few):
+    corpus = store.read_corpus(few)
+    whole = usertext.abbreviations(corpus)
+    assert "Mr." in whole and not any(word.startswith(".") for word in whole)
+    assert usertext.words_of("Mr. Smith said so.", corpus) == ["Mr.", "Smith", "said", "so", ".", "<p>", "<text>"]
+    with pytest.raises(InputError, match="no words in the text"):
+        usertext.words_of(" \n\n", corpus)
+
+
+@pytest.mark.peers
+def test_exported_features_are_read_by_an_independent_reader(command, made, few, tmp_path):
+    from gensim.models import KeyedVectors
+
+    ended = command("export", "mlp1", tmp_path)
+    assert ended.returncode == 0, ended.stderr
+    vocabulary, features = store.read_corpus(few).vocabulary, weights.read_features(made / "predictions" / "mlp1" / "0")
+    read = KeyedVectors.load_word2vec_format(str(tmp_path / "features.txt"))
+    assert read.index_to_key == vocabulary
+    assert read.vectors == pytest.approx(features, rel=1e-5)
+    # the projector's two files, put together
+    vectors = np.loadtxt(tmp_path / "vectors.tsv", delimiter="\t")
+    metadata = (tmp_path / "metadata.tsv").read_text(encoding="utf-8").splitlines()
+    assert [line.split("\t")[0] for line in metadata[1:]] == vocabulary
+    again = KeyedVectors(vectors.shape[1])
+    again.add_vectors(vocabulary, vectors)
+    assert again.most_similar("said")[0][0] == read.most_similar("said")[0][0]

@@ -1,14 +1,18 @@
 """The real pipeline through real DVC, Hydra and MLflow, on twenty texts with tiny networks."""
 
+import json
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pandas as pd
 import pytest
+import requests
 import yaml
 from mlflow import MlflowClient
 
@@ -84,7 +88,8 @@ def test_one_command_gives_the_table(project):
     markdown = (project.folder / "reports" / "table1.md").read_text()
     assert markdown in (project.folder / "README.md").read_text()
     assert markdown in project.output
-    assert project.output.rstrip().endswith(f"{project.folder}/reports")
+    assert project.output.rstrip().endswith(f"{project.folder}/reports/index.html")
+    assert "MLP10" in (project.folder / "reports" / "index.html").read_text()
     assert (project.folder / "reports" / "table1.svg").read_text().count("<path") > 5
     assert r"\begin{tabular}" in (project.folder / "reports" / "table1.tex").read_text()
 
@@ -125,9 +130,9 @@ def test_one_stage_after_another_gives_the_same_bits(project):
     assert lock == again
 
 
-def test_an_edited_model_reruns_itself_its_mixture_and_the_report(project):
+def test_an_edited_model_reruns_itself_its_mixture_and_the_reports(project):
     project.edit("model/mlp5", h=4)
-    assert project.repro() == {"train@mlp5-0", "mix@mlp6-0", "report"}
+    assert project.repro() == {"train@mlp5-0", "mix@mlp6-0", "report", "intervals", "page"}
 
 
 def test_the_papers_own_recipe_has_a_command_and_its_rows_join_the_others(project):
@@ -138,5 +143,120 @@ def test_the_papers_own_recipe_has_a_command_and_its_rows_join_the_others(projec
     figure = (project.folder / "reports" / "faithful.svg").read_text()
     assert "MLP5, the paper" in figure and "MLP9, the paper" in figure
     project.edit("table/table1", join=["reports/faithful.csv"])
-    assert project.repro() == {"report"}
+    assert project.repro() == {"report", "page"}
     assert len(pd.read_csv(project.folder / "reports" / "extra.csv")) == 5
+
+
+def stored(project, file: str = "mlflow.db") -> tuple[dict, MlflowClient]:
+    """A store's runs of models by their ids, and its client."""
+    client = MlflowClient(f"sqlite:///{project.folder / file}")
+    runs = client.search_runs([client.get_experiment_by_name("nplm").experiment_id])
+    return {run.info.run_id: run for run in runs if "model" in run.data.tags}, client
+
+
+def test_publish_completes_the_runs_and_builds_them_again_from_outputs(project):
+    """Twice changes nothing; an empty store gets all models, with parameters, figures, curves and notes."""
+    publish = (sys.executable, "-m", "pipeline.publish", "--no-models")
+    before, _ = stored(project)
+    project.run(*publish)
+    completed, _ = stored(project)
+    assert completed.keys() == before.keys()  # each output's run had been logged by its stage
+    project.environment["MLFLOW_TRACKING_URI"] = f"sqlite:///{project.folder / 'empty.db'}"
+    try:
+        project.run(*publish)
+        built, client = stored(project, "empty.db")
+        project.run(*publish)
+        again, _ = stored(project, "empty.db")
+    finally:
+        project.environment.pop("MLFLOW_TRACKING_URI")
+    assert again.keys() == built.keys()
+    outputs = {run.data.tags["nplm.output"] for run in built.values()}
+    assert len(outputs) == len(built) and outputs == {
+        run.data.tags["nplm.output"] for run in completed.values() if "nplm.output" in run.data.tags
+    }
+    trained = next(run for run in built.values() if run.info.run_name == "mlp9-0")
+    assert trained.data.params["modern.samples"] == "50" and trained.data.params["mlp9.n"] == "5"
+    assert {"valid", "test", "train"} <= set(trained.data.metrics)
+    assert len(client.get_metric_history(trained.info.run_id, "valid_perplexity")) == 1
+    assert "test 276" in trained.data.tags["mlflow.note.content"]
+    assert trained.inputs.dataset_inputs[0].dataset.name == "brown"
+
+
+@pytest.mark.peers
+def test_published_models_load_serve_and_are_registered(project):
+    """In a real server: the best by validation answers over HTTP with what the score command says."""
+    port, serving = free_port(), free_port()
+    store = project.folder / "server"
+    server = subprocess.Popen(
+        [
+            *[BIN / "mlflow", "server", "--port", str(port)],
+            *["--backend-store-uri", f"sqlite:///{store}.db", "--artifacts-destination", str(store)],
+        ],
+        env=project.environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    served = None
+    try:
+        wait_for(f"http://127.0.0.1:{port}/health")
+        project.environment["MLFLOW_TRACKING_URI"] = f"http://127.0.0.1:{port}"
+        printed = project.run(sys.executable, "-m", "pipeline.publish")
+        assert "6 models; the best by validation, " in printed
+        client = MlflowClient(f"http://127.0.0.1:{port}")
+        version = client.get_model_version_by_alias("nplm", "best")
+        assert project.run(sys.executable, "-m", "pipeline.publish").splitlines()[-1] == printed.splitlines()[-1]
+        assert len(client.search_model_versions("name = 'nplm'")) == 1
+        served = subprocess.Popen(
+            [
+                BIN / "mlflow",
+                "models",
+                "serve",
+                "-m",
+                "models:/nplm@best",
+                "--env-manager",
+                "local",
+                "-p",
+                str(serving),
+            ],
+            env=project.environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        wait_for(f"http://127.0.0.1:{serving}/ping")
+        sentence = "The jury said xylophonist."
+        request = {"dataframe_records": [{"text": sentence}]}
+        answer = requests.post(f"http://127.0.0.1:{serving}/invocations", json=request, timeout=60).json()
+        found = answer["predictions"][0]
+        name = printed.split("by validation, ")[1].split(",")[0]
+        (project.folder / "sentence.txt").write_text(sentence)
+        score = (sys.executable, "-m", "pipeline.score", name, "sentence.txt", "--format", "json")
+        scored = json.loads(project.run(*score))
+        assert found["perplexity"] == pytest.approx(scored["perplexity"], rel=1e-5)
+        assert [word["word"] for word in found["words"]] == [row["word"] for row in scored["rows"]]
+        assert found["words"][3]["unknown"] is True
+        assert version.run_id in {run.info.run_id for run in client.search_runs(["1"])}
+    finally:
+        project.environment.pop("MLFLOW_TRACKING_URI", None)
+        for process in (server, served):
+            if process:
+                process.terminate()
+                process.wait()
+
+
+def free_port() -> int:
+    """A port that nobody listens on."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+def wait_for(address: str) -> None:
+    """Until a server answers, for a minute."""
+    for _ in range(120):
+        try:
+            if requests.get(address, timeout=5).ok:
+                return
+        except requests.ConnectionError:
+            pass
+        time.sleep(0.5)
+    raise AssertionError(f"{address} does not answer")

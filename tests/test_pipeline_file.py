@@ -74,7 +74,7 @@ def test_core_knows_no_tool_and_no_path():
             assert "core" in imported.parts, f"{file} imports {imported}"
 
 
-def test_only_tracking_imports_mlflow():
+def test_mlflow_stays_with_tracking_and_publishing():
     for file in (ROOT / "pipeline").rglob("*.py"):
-        if file.name != "tracking.py":
+        if file.name not in ("tracking.py", "publish.py", "served.py"):
             assert not any(line.strip().startswith(("import mlflow", "from mlflow")) for line in file.open())

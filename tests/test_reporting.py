@@ -53,7 +53,7 @@ def test_a_network_is_the_mean_of_its_seeds(tmp_path):
 
 
 def test_rows_of_another_table_join_and_keep_their_figures(built, tmp_path):
-    built.iloc[:2].to_csv(tmp_path / "other.csv", index=False)
+    built.iloc[:2].to_csv(tmp_path / "other.csv", index_label="name")
     joined = table.join(built.iloc[2:], [tmp_path / "other.csv"])
     assert joined["row"].tolist() == ["Kneser-Ney", "MLP1", "MLP2"]
     assert joined["test"].tolist() == [100, 70, 70]

@@ -21,8 +21,10 @@ from pipeline import (
     cluster,
     download,
     features,
+    intervals,
     mix,
     ngram,
+    page,
     preprocess,
     report,
     store,
@@ -36,6 +38,8 @@ from pipeline.core.errors import InputError
 TINY = ["model.h=4", "model.m=3", "recipe.epochs=3", "recipe.batch=64", "recipe.samples=100"]
 STAGES = {
     "claims": claims,
+    "intervals": intervals,
+    "page": page,
     "features": features,
     "unknown": unknown,
     "words": words,
@@ -163,6 +167,7 @@ def test_a_grid_shows_every_job_and_survives_a_failed_one(stage, few, tmp_path):
     assert "error: 2 of 4 jobs failed" in ended.stderr
     table = pd.read_csv(tmp_path / "sweep" / "grid.csv")
     assert table["model.h"].tolist() == [0, -3, 0, -3]
+    assert "model.n" in (tmp_path / "sweep" / "grid.svg").read_text()
     assert table["valid"].notna().tolist() == [True, False, True, False]
     assert table["failure"][1] == "model.h=-3: hidden units can't be negative; h=0 leaves the linear part alone"
     assert all(f"{value:.2f}" in ended.stdout for value in table["valid"].dropna())

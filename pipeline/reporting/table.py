@@ -55,7 +55,7 @@ def build(rows: list[Row], predictions: Path, corpus: store.Corpus, seeds: list[
     folders = {row.name: folders_of(row, predictions, seeds) for row in rows}
     there = [row for row in rows if folders[row.name]]
     lines = [_line(row, folders[row.name], corpus) for row in there]
-    table = pd.DataFrame(lines, columns=COLUMNS, index=[row.name for row in there])
+    table = pd.DataFrame(lines, columns=COLUMNS, index=pd.Index([row.name for row in there], name="name"))
     return table.astype(dict.fromkeys(WHOLE, "Int64"))
 
 
@@ -64,9 +64,13 @@ def join(table: pd.DataFrame, files: list[Path]) -> pd.DataFrame:
     for file in files:
         if not file.is_file():
             raise InputError(f"table.join: no file {file}: check it out again, or take it out of the table's config")
-        other = pd.read_csv(file).astype(dict.fromkeys(WHOLE, "Int64"))
-        table = pd.concat([table, other.set_index("row", drop=False)])
+        table = pd.concat([table, read(file)])
     return table
+
+
+def read(file: Path) -> pd.DataFrame:
+    """A table that the report stage wrote, indexed by our model's name."""
+    return pd.read_csv(file, index_col="name").astype(dict.fromkeys(WHOLE, "Int64"))
 
 
 def _line(row: Row, folders: list[Path], corpus: store.Corpus) -> dict:

@@ -8,18 +8,19 @@ CLASSES = 16  # shown, spread evenly from the most to the least frequent class
 WORDS = 12  # of each, the most frequent first
 
 
-def markdown(path: Path) -> str:
-    """A Markdown table of some classes of a classes.csv: how often the class occurs in training, and its words."""
+def shown(path: Path) -> pd.DataFrame:
+    """Some classes of a classes.csv: number, how often the class occurs in training, and its words."""
     table = pd.read_csv(path, keep_default_na=False)
     grouped = table.groupby("class")
     sizes = grouped["frequency"].sum().sort_values(ascending=False, kind="stable")
     chosen = sizes[grouped.size().loc[sizes.index] > 3].iloc[:: max(len(sizes) // CLASSES // 2, 1)].head(CLASSES)
     rows = [
-        {
-            "class": number,
-            "tokens": tokens,
-            "words": " ".join(grouped.get_group(number)["word"][:WORDS]),
-        }
+        {"class": number, "tokens": tokens, "words": " ".join(grouped.get_group(number)["word"][:WORDS])}
         for number, tokens in chosen.items()
     ]
-    return f"# Word classes\n\nSome of {len(sizes)}.\n\n{pd.DataFrame(rows).to_markdown(index=False)}\n"
+    return pd.DataFrame(rows, columns=["class", "tokens", "words"])
+
+
+def markdown(classes: pd.DataFrame) -> str:
+    """What `shown` chose, as a Markdown table."""
+    return f"# Word classes\n\nSome of them.\n\n{classes.to_markdown(index=False)}\n"

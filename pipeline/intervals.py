@@ -1,0 +1,74 @@
+"""Stage intervals: how sure the table's figures are, by resampling texts, and what they are genre by genre."""
+
+import logging
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from pipeline import app, store
+from pipeline.core import statistics
+from pipeline.core.errors import InputError
+from pipeline.reporting import bytext
+
+log = logging.getLogger(__name__)
+
+
+@dataclass
+class Config:
+    """conf/intervals.yaml."""
+
+    models: list[str]
+    against: list[str]
+    split: str
+    seeds: list[int]
+    data: str
+    predictions: str
+    out: str
+
+    def __post_init__(self):
+        for name in set(self.against) - set(self.models):
+            raise InputError(f"against={name}: not one of `models`")
+
+
+def main(config: Config) -> None:
+    """Writes intervals.csv and genres.csv into config.out."""
+    corpus, out = store.read_corpus(config.data), Path(config.out)
+    texts = bytext.texts_of(corpus, config.split)
+    folders = {name: bytext.folders(Path(config.predictions), name, config.seeds) for name in config.models}
+    sums = {name: bytext.sums(texts, folders[name], config.split) for name in config.models}
+    out.mkdir(parents=True, exist_ok=True)
+    table = intervals(texts, sums, config.against)
+    table["seeds"] = [len(folders[name]) for name in table.index]
+    table.to_csv(out / "intervals.csv", float_format="%.5f")
+    genres(texts, sums).to_csv(out / "genres.csv", float_format="%.4f")
+    log.info("%d models on %d texts of %s", len(table), len(texts), config.split)
+
+
+def intervals(texts: pd.DataFrame, sums: dict[str, np.ndarray], against: list[str]) -> pd.DataFrame:
+    """A line a model: its perplexity with its 95 % interval, and its ratio to each of `against` with theirs, paired.
+
+    Columns perplexity, low, high, and of each of `against` to_NAME, to_NAME_low, to_NAME_high. The perplexity is that
+    of the mean log-probability over seeds, the geometric mean of theirs.
+    """
+    tokens = texts["tokens"].to_numpy()
+    lines = {}
+    for name, own in sums.items():
+        found = statistics.perplexity(own, tokens)
+        lines[name] = {"perplexity": found.value, "low": found.low, "high": found.high}
+        for other in against:
+            ratio = statistics.ratio(own, sums[other], tokens)
+            lines[name] |= {f"to_{other}": ratio.value, f"to_{other}_low": ratio.low, f"to_{other}_high": ratio.high}
+    return pd.DataFrame.from_dict(lines, orient="index").rename_axis("name")
+
+
+def genres(texts: pd.DataFrame, sums: dict[str, np.ndarray]) -> pd.DataFrame:
+    """A line a genre of the split: texts, tokens, and the perplexity of each model."""
+    by_genre = pd.DataFrame(sums).assign(tokens=texts["tokens"], texts=1).groupby(texts["genre"], sort=False).sum()
+    perplexities = np.exp(-by_genre[list(sums)].div(by_genre["tokens"], axis=0))
+    return pd.concat([by_genre[["texts", "tokens"]].astype(int), perplexities], axis=1)
+
+
+if __name__ == "__main__":
+    app.run("intervals", Config, main)

@@ -1,0 +1,248 @@
+"""`make publish`: the tracking store as the stages' outputs say it should be.
+
+Each output of a stage in a dvc.lock is a run, whether it was computed here or restored by DVC: parameters from the
+lock, figures and learning curve from the output, the paper's row as a note, the corpus as a data set. A run that the
+stage itself has logged is completed, not logged again. Networks with seed 0 and the best n-gram become models that
+`mlflow models serve` serves; the best by validation is registered as `nplm`, alias `best`. To repeat it changes
+nothing.
+"""
+
+import argparse
+import logging
+import math
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import mlflow
+import pandas as pd
+import yaml
+from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param, Run
+from mlflow.exceptions import MlflowException
+from mlflow.utils.time import get_current_time_millis
+from omegaconf import OmegaConf
+from tqdm import tqdm
+
+from pipeline import store, tracking
+from pipeline.app import ROOT, exit_code
+from pipeline.core.errors import InputError
+from pipeline.served import EXAMPLE, SIGNATURE
+
+os.environ.setdefault("MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT", "true")
+
+OUTPUT = "nplm.output"  # tag: DVC's md5 of the output that a run shows
+MODEL, ALIAS = "nplm", "best"
+BEST_NGRAM = "best-ngram"
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Output:
+    """What a stage wrote for one model and seed, by a dvc.lock."""
+
+    stage: str
+    name: str
+    seed: int
+    folder: Path
+    md5: str
+    parameters: dict
+
+    @property
+    def metrics(self) -> dict[str, float]:
+        """Its figures."""
+        return {k: v for k, v in store.read_json(self.folder / "metrics.json").items() if isinstance(v, (int, float))}
+
+
+def outputs(root: Path) -> Iterator[Output]:
+    """Each model in the locks below a folder whose output is there."""
+    for lock in [root / "dvc.lock", *sorted(root.glob("experiments/*/dvc.lock"))]:
+        if not lock.is_file():
+            continue
+        for stage, entry in yaml.safe_load(lock.read_text(encoding="utf-8"))["stages"].items():
+            for out in entry.get("outs", []):
+                folder = Path(os.path.normpath(lock.parent / entry.get("wdir", ".") / out["path"]))
+                if folder.parent.parent.name == "predictions" and (folder / "metrics.json").is_file():
+                    values = {Path(file).stem: value for file, value in entry.get("params", {}).items()}
+                    yield Output(stage.split("@")[0], folder.parent.name, int(folder.name), folder, out["md5"], values)
+
+
+def paper_rows(root: Path) -> dict[str, str]:
+    """By our model's name: its row of the paper and the paper's figures."""
+    rows = {}
+    for file in sorted((root / "conf" / "table").glob("*.yaml")):
+        for row in OmegaConf.load(file).rows:
+            figures = ", ".join(f"{split} {value:g}" for split, value in row.get("paper", {}).items())
+            rows[row.name] = f"{row.row}. " + (
+                f"The paper's perplexity: {figures}." if figures else "Not in the paper."
+            )
+    return rows
+
+
+class Publisher:
+    """Brings a store in line with outputs."""
+
+    def __init__(self, root: Path):
+        self.root = root
+        self.client = tracking.open_client()
+        self.experiment = tracking.experiment_of(self.client)
+        self.corpus = store.read_json(root / "data" / "brown" / "counts.json")
+        self.parent = tracking.group_run(self.client, tracking.code_state(), self.corpus["digest"])
+        self.notes = paper_rows(root)
+
+    def publish(self, output: Output) -> Run:
+        """The run of an output: found by its tag, else one that the stage logged, else a new one."""
+        found = self._search(f"tags.`{OUTPUT}` = '{output.md5}'")
+        if found:
+            return found[0]
+        logged = self._search(f"tags.model = '{output.name}' and tags.seed = '{output.seed}'")
+        same = [run for run in logged if run.info.status == "FINISHED" and self._shows(run, output)]
+        run = same[0] if same else self._create(output)
+        for killed in logged:  # before this one; its process is gone, since the output is there
+            if killed.info.status == "RUNNING" and killed.info.start_time <= run.info.start_time:
+                self.client.set_terminated(killed.info.run_id, "KILLED")
+        self._complete(run.info.run_id, output)
+        return self.client.get_run(run.info.run_id)
+
+    def _search(self, condition: str) -> list[Run]:
+        return list(self.client.search_runs([self.experiment], condition))
+
+    def _shows(self, run: Run, output: Output) -> bool:
+        return all(
+            split in run.data.metrics and math.isclose(run.data.metrics[split], output.metrics[split], rel_tol=1e-9)
+            for split in ("valid", "test")
+        )
+
+    def _create(self, output: Output) -> Run:
+        tags = {"stage": output.stage, "model": output.name, "seed": output.seed, "data": self.corpus["digest"]}
+        tags |= {tracking.PARENT: self.parent}
+        run = self.client.create_run(
+            self.experiment, run_name=f"{output.name}-{output.seed}", tags=tracking.strings(tags)
+        )
+        now, curve = get_current_time_millis(), output.folder / "curve.csv"
+        metrics = [Metric(key, float(value), now, 0) for key, value in output.metrics.items()]
+        if curve.is_file():
+            for line in pd.read_csv(curve).to_dict("records"):
+                epoch = int(line.pop("epoch"))
+                metrics += [Metric(key, float(value), now, epoch) for key, value in line.items()]
+        parameters = [Param(key, str(value)) for key, value in tracking.flattened(output.parameters)]
+        self.client.log_batch(run.info.run_id, metrics=metrics, params=parameters)
+        self.client.set_terminated(run.info.run_id)
+        return self.client.get_run(run.info.run_id)
+
+    def _complete(self, run_id: str, output: Output) -> None:
+        data = Dataset(
+            name="brown",
+            digest=self.corpus["digest"][:36],  # as long as MLflow takes it; the tag `data` has all of it
+            source_type="local",
+            source=str(self.root / "data" / "brown"),
+        )
+        self.client.log_inputs(run_id, [DatasetInput(data, [InputTag("mlflow.data.context", "training")])])
+        if output.name in self.notes:
+            self.client.set_tag(run_id, "mlflow.note.content", self.notes[output.name])
+        self.client.set_tag(run_id, OUTPUT, output.md5)  # last: what a killed publish left undone is done again
+
+    def model(self, run: Run, output: Output) -> str:
+        """The logged model of a run, which is logged where it is not there yet; its id."""
+        there = self.client.search_logged_models(
+            [self.experiment], filter_string=f"tags.`{OUTPUT}` = '{output.md5}' AND status = 'READY'"
+        )
+        if there:
+            return there[0].model_id
+        with tempfile.TemporaryDirectory() as folder, mlflow.start_run(run_id=run.info.run_id):
+            logged = mlflow.pyfunc.log_model(
+                name=output.name,
+                python_model=str(ROOT / "pipeline" / "served.py"),
+                artifacts={"model": str(self._packed(output, Path(folder, "model")))},
+                code_paths=[str(ROOT / "pipeline"), str(ROOT / "conf")],
+                signature=SIGNATURE,
+                input_example=EXAMPLE,
+                pip_requirements=str(ROOT / "requirements.txt"),
+                tags={OUTPUT: output.md5},
+            )
+        return logged.model_id
+
+    def _packed(self, output: Output, folder: Path) -> Path:
+        """All that the model needs, in one folder."""
+        shutil.copytree(self.root / "data" / "brown", folder / "data")
+        for name in (f"{output.name}/{output.seed}", *_components(output.folder)):
+            source, target = self.root / "predictions" / name, folder / "predictions" / name
+            target.mkdir(parents=True)
+            for file in ("metrics.json", "weights.json", "weights.safetensors"):
+                if (source / file).is_file():
+                    shutil.copyfile(source / file, target / file)
+        if (self.root / "clusters").is_dir() and not (output.folder / "weights.safetensors").is_file():
+            shutil.copytree(self.root / "clusters", folder / "clusters")
+        store.write_json(folder / "name.json", {"name": f"{output.name}/{output.seed}"})
+        return folder
+
+    def register(self, model_id: str) -> str:
+        """The model becomes a version of `nplm`, if it is not yet, and gets the alias; the version."""
+        source = f"models:/{model_id}"
+        versions = []
+        try:
+            self.client.get_registered_model(MODEL)
+            versions = self.client.search_model_versions(f"name = '{MODEL}'")
+        except MlflowException:
+            self.client.create_registered_model(MODEL)
+        same = [version for version in versions if version.model_id == model_id]
+        version = same[0] if same else mlflow.register_model(source, MODEL)
+        self.client.set_registered_model_alias(MODEL, ALIAS, version.version)
+        return str(version.version)
+
+
+def _components(folder: Path) -> list[str]:
+    """The models that a mixture mixes; none of any other."""
+    if not (folder / "weights.json").is_file():
+        return []
+    weights = store.read_json(folder / "weights.json")
+    first = next(iter(weights.values()))
+    return list(first if isinstance(first, dict) else weights)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """python -m pipeline.publish"""
+    parser = argparse.ArgumentParser(
+        prog="python -m pipeline.publish", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--root", default=ROOT, type=Path, help="the checkout whose outputs are published")
+    parser.add_argument("--no-models", action="store_true", help="runs alone")
+    given = parser.parse_args(arguments)
+    try:
+        _publish(given.root, not given.no_models)
+    except InputError as error:
+        sys.exit(exit_code(str(error)))
+    except MlflowException as error:
+        sys.exit(exit_code(f"MLflow says: {str(error)[:300]}; what was published stays, repeat the command to go on"))
+
+
+def _publish(root: Path, models: bool) -> None:
+    found = list(outputs(root))
+    if not found:
+        raise InputError(f"{root}: no outputs of the pipeline to publish; run `dvc repro`")
+    publisher = Publisher(root)
+    mlflow.set_tracking_uri(publisher.client.tracking_uri)
+    runs = {}
+    for output in tqdm(found, desc="runs", disable=None):
+        runs[output.folder] = publisher.publish(output)
+    print(f"{len(runs)} runs in {publisher.client.tracking_uri}")
+    if not models:
+        return
+    served = [
+        output
+        for output in found
+        if (output.seed == 0 and (output.folder / "weights.safetensors").is_file()) or output.name == BEST_NGRAM
+    ]
+    progress = tqdm(served, desc="models", disable=None)
+    ids = {output.folder: publisher.model(runs[output.folder], output) for output in progress}
+    best = min(served, key=lambda output: output.metrics["valid"])
+    version = publisher.register(ids[best.folder])
+    print(f"{len(ids)} models; the best by validation, {best.name}, is {MODEL}@{ALIAS}, version {version}")
+
+
+if __name__ == "__main__":
+    main()

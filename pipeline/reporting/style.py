@@ -1,0 +1,48 @@
+"""How all figures look: SVG whose ink is the text colour of the page around it, dark or light, and whose bytes are the
+same for the same data."""
+
+import io
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import matplotlib
+from cycler import cycler
+from matplotlib.figure import Figure
+
+INK = "#010203"  # stands for the surrounding text's colour until the figure is written
+OURS, PAPER = "#3f83d6", "#d07a2d"  # legible on white and on black, as all of these
+COLOURS = [OURS, PAPER, "#2f9e6e", "#c65a9a", "#8a73d1", "#a8893a", "#5aa2ad", "#c25b56"]
+STYLE = {
+    "svg.hashsalt": "nplm",  # no random ids
+    "svg.fonttype": "none",  # text stays text
+    "font.size": 10,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.prop_cycle": cycler(color=COLOURS),
+    "legend.frameon": False,
+    "figure.facecolor": "none",
+    "axes.facecolor": "none",
+    "savefig.facecolor": "none",
+} | dict.fromkeys(["text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color"], INK)
+
+
+@contextmanager
+def figure(width: float, height: float) -> Iterator[Figure]:
+    """An empty figure of so many inches, to be filled and written inside the block."""
+    with matplotlib.rc_context(STYLE):
+        yield Figure(figsize=(width, height), layout="constrained")
+
+
+def svg(figure: Figure) -> str:
+    """The figure as an SVG element, without date and XML prologue."""
+    text = io.StringIO()
+    figure.savefig(text, format="svg", metadata={"Date": None})
+    element = text.getvalue()
+    return element[element.index("<svg") :].replace(INK, "currentColor")
+
+
+def inline(svg: str, name: str) -> str:
+    """An SVG element to stand in a page beside others: ids of its own, and its size the page's to choose."""
+    svg = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{name}-", svg)
+    return re.sub(r' (width|height)="[\d.]+pt"', "", svg, count=2)

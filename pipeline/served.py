@@ -1,0 +1,56 @@
+"""A model of the pipeline as MLflow loads and serves it: texts in, the log-probability of each word out.
+
+MLflow runs this file when it loads the model. Beside it lie `data`, the preprocessed corpus, `predictions` with the
+model and its components, and `clusters`.
+"""
+
+from pathlib import Path
+
+import mlflow
+import pandas as pd
+from mlflow.models import ModelSignature, set_model
+from mlflow.pyfunc import PythonModel
+from mlflow.types import ColSpec, DataType, Schema
+from mlflow.types.schema import Array, Object, Property
+
+from pipeline import models, store, usertext
+from pipeline.core.evaluation import perplexity
+
+EXAMPLE = pd.DataFrame({"text": ["The jury said that the election was fair."]})
+WORD = [
+    Property("word", DataType.string),
+    Property("log_probability", DataType.double),  # natural
+    Property("unknown", DataType.boolean),
+]
+SIGNATURE = ModelSignature(
+    inputs=Schema([ColSpec(DataType.string, "text")]),
+    outputs=Schema([ColSpec(Array(Object(WORD)), "words"), ColSpec(DataType.double, "perplexity")]),
+)
+
+
+class Served(PythonModel):
+    """One model with its vocabulary."""
+
+    def load_context(self, context: mlflow.pyfunc.PythonModelContext) -> None:
+        """Reads the model from the artifacts."""
+        folder = Path(context.artifacts["model"])
+        self.corpus = store.read_corpus(folder / "data")
+        name = store.read_json(folder / "name.json")["name"]
+        self.model = models.load(name, self.corpus, folder / "predictions", folder / "clusters")
+
+    def predict(self, context, model_input: pd.DataFrame, params: dict | None = None) -> pd.DataFrame:
+        """One line a text: its words, marks included, each with its natural-log probability, and the perplexity."""
+        return pd.DataFrame([self._scored(text) for text in model_input["text"]])
+
+    def _scored(self, text: str) -> dict:
+        words = usertext.words_of(text, self.corpus)
+        ids = usertext.ids_of(words, self.corpus)
+        log_p = self.model.log_probabilities(usertext.before(self.corpus), ids)
+        scored = zip(words, log_p.tolist(), (ids == 0).tolist(), strict=True)
+        return {
+            "words": [{"word": word, "log_probability": p, "unknown": unknown} for word, p, unknown in scored],
+            "perplexity": perplexity(log_p),
+        }
+
+
+set_model(Served())
