@@ -7,6 +7,8 @@ plain loop its rate, ours the epochs over which its rate falls.
 
 import math
 import os
+import shutil
+from pathlib import Path
 from resource import RUSAGE_SELF, getrusage
 
 import numpy as np
@@ -25,6 +27,7 @@ EPOCHS = [1, 2, 3, 4]  # of ours
 LOOKS = 4  # evaluations an epoch
 PATIENCE = 2  # of them without anything better, and the plain loop stops
 CORES = os.cpu_count()
+DONE = Path("timings/race")  # the curves of a race under way
 
 
 def validation(trainer: Trainer, network: Network) -> float:
@@ -67,14 +70,24 @@ def _frame(curve: list[tuple], model: str, who: str, choice: str, seed: int = 0)
 
 
 def run() -> pd.DataFrame:
-    """All curves, a line an evaluation."""
+    """All curves, a line an evaluation. Those of a call that was stopped are taken up."""
     curves = []
     for model in MODELS:
         for rate, epochs in zip(RATES, EPOCHS, strict=True):
-            curves += setting.in_processes(run_plain, [(model, rate)])
-            curves += setting.in_processes(run_ours, [(model, epochs, seed) for seed in range(CORES)])
+            curves.append(_once(f"{model}-plain-{rate:g}", run_plain, [(model, rate)]))
+            curves.append(_once(f"{model}-ours-{epochs}", run_ours, [(model, epochs, seed) for seed in range(CORES)]))
             print(summary(pd.concat(curves)).to_string(), flush=True)
+    shutil.rmtree(DONE)
     return pd.concat(curves, ignore_index=True)
+
+
+def _once(name: str, function, arguments: list[tuple]) -> pd.DataFrame:
+    """The curves of calls side by side, measured now or before the race was stopped."""
+    file = DONE / f"{name}.csv"
+    if not file.is_file():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        pd.concat(setting.in_processes(function, arguments)).to_csv(file, index=False)
+    return pd.read_csv(file)
 
 
 def summary(curves: pd.DataFrame) -> pd.DataFrame:
