@@ -6,6 +6,7 @@ JOBS ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu)
 BIN := .venv/bin
 DEMO := outputs/demo
 GRID ?= recipe
+TESTS := tests/test_pipeline.py tests  # the longest file first, so that the cores end together
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 # Nothing is sent anywhere.
 export DVC_NO_ANALYTICS := true
@@ -72,10 +73,10 @@ verify: .venv/installed  ## are this run's perplexities those of the committed t
 	python -m pipeline.verify
 
 test: lint  ## lint and all tests that need nothing but the environment
-	python -m pytest -n $(JOBS) --dist loadfile -m "not peers"
+	python -m pytest -n $(JOBS) --dist loadfile -m "not peers" $(TESTS)
 
 test-all: lint .venv/peers  ## the same and the comparisons with independent tools, which it installs
-	python -m pytest -n $(JOBS) --dist loadfile
+	python -m pytest -n $(JOBS) --dist loadfile $(TESTS)
 
 lint: .venv/installed  ## ruff alone
 	ruff check .

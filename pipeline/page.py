@@ -30,7 +30,7 @@ class Config:
 
 
 def main(config: Config) -> None:
-    """Writes index.html into config.out, from the tables and figures in config.reports.
+    """Writes index.html and ratios.svg into config.out, from the tables and figures in config.reports.
 
     Those of `make paper`, `make faithful` and the grids are shown where they are there.
     """
@@ -48,31 +48,28 @@ def main(config: Config) -> None:
     genres = pd.read_csv(reports / "genres.csv", index_col="genre")
     compared = {name: rows.loc[name, "row"] for name in config.genres}
     networks = rows[rows["model"] == "network"]
-    page = (
-        _environment()
-        .get_template("page.html.j2")
-        .render(
-            rows=_lines(rows),
-            best=networks.loc[networks["valid"].idxmin()].to_dict(),
-            ngram=rows.loc[config.best_ngram].to_dict(),
-            config=config,
-            networks=_lines(networks),
-            genres=_lines(genres),
-            compared=compared,
-            extra=_records(reports / "extra.csv"),
-            rest=_records(reports / "rest.csv"),
-            claims=[line for file in sorted(reports.glob("claims*.csv")) for line in _records(file)],
-            classes=_records(reports / "classes.csv"),
-            neighbours=_records(reports / "neighbours.csv"),
-            costs=costs(Path(config.timings)),
-            figures={
-                name: Markup(style.inline(svg, name)) for name, svg in _figures(config, reports, rows, genres, compared)
-            },
-        )
+    drawn = dict(_figures(config, reports, rows, genres, compared))
+    template = _environment().get_template("page.html.j2")
+    page = template.render(
+        rows=_lines(rows),
+        best=networks.loc[networks["valid"].idxmin()].to_dict(),
+        ngram=rows.loc[config.best_ngram].to_dict(),
+        config=config,
+        networks=_lines(networks),
+        genres=_lines(genres),
+        compared=compared,
+        extra=_records(reports / "extra.csv"),
+        rest=_records(reports / "rest.csv"),
+        claims=[line for file in sorted(reports.glob("claims*.csv")) for line in _records(file)],
+        classes=_records(reports / "classes.csv"),
+        neighbours=_records(reports / "neighbours.csv"),
+        costs=costs(Path(config.timings)),
+        figures={name: Markup(style.inline(svg, name)) for name, svg in drawn.items()},
     )
     out.mkdir(parents=True, exist_ok=True)
     with store.replacing(out / "index.html") as temporary:
         temporary.write_text(page, encoding="utf-8")
+    (out / "ratios.svg").write_text(style.alone(drawn["ratios"]), encoding="utf-8")
     log.info("%s", (out / "index.html").resolve())
 
 

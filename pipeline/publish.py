@@ -21,7 +21,7 @@ from pathlib import Path
 import mlflow
 import pandas as pd
 import yaml
-from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param, Run
+from mlflow.entities import Dataset, DatasetInput, InputTag, LoggedModelStatus, Metric, Param, Run
 from mlflow.exceptions import MlflowException
 from mlflow.utils.time import get_current_time_millis
 from omegaconf import OmegaConf
@@ -56,6 +56,11 @@ class Output:
     def metrics(self) -> dict[str, float]:
         """Its figures."""
         return {k: v for k, v in store.read_json(self.folder / "metrics.json").items() if isinstance(v, (int, float))}
+
+    @property
+    def serves(self) -> bool:
+        """Whether it becomes a model: a network's first seed, or the best n-gram."""
+        return (self.seed == 0 and (self.folder / "weights.safetensors").is_file()) or self.name == BEST_NGRAM
 
 
 def outputs(root: Path) -> Iterator[Output]:
@@ -148,13 +153,12 @@ class Publisher:
 
     def model(self, run: Run, output: Output) -> str:
         """The logged model of a run, which is logged where it is not there yet; its id."""
-        there = self.client.search_logged_models(
-            [self.experiment], filter_string=f"tags.`{OUTPUT}` = '{output.md5}' AND status = 'READY'"
-        )
-        if there:
-            return there[0].model_id
+        logged = self.client.search_logged_models([self.experiment], filter_string=f"tags.`{OUTPUT}` = '{output.md5}'")
+        whole = [model for model in logged if model.status == LoggedModelStatus.READY]
+        if whole:
+            return whole[0].model_id
         with tempfile.TemporaryDirectory() as folder, mlflow.start_run(run_id=run.info.run_id):
-            logged = mlflow.pyfunc.log_model(
+            made = mlflow.pyfunc.log_model(
                 name=output.name,
                 python_model=str(ROOT / "pipeline" / "served.py"),
                 artifacts={"model": str(self._packed(output, Path(folder, "model")))},
@@ -164,7 +168,7 @@ class Publisher:
                 pip_requirements=str(ROOT / "requirements.txt"),
                 tags={OUTPUT: output.md5},
             )
-        return logged.model_id
+        return made.model_id
 
     def _packed(self, output: Output, folder: Path) -> Path:
         """All that the model needs, in one folder."""
@@ -189,7 +193,7 @@ class Publisher:
             versions = self.client.search_model_versions(f"name = '{MODEL}'")
         except MlflowException:
             self.client.create_registered_model(MODEL)
-        same = [version for version in versions if version.model_id == model_id]
+        same = [version for version in versions if version.source == source]
         version = same[0] if same else mlflow.register_model(source, MODEL)
         self.client.set_registered_model_alias(MODEL, ALIAS, version.version)
         return str(version.version)
@@ -210,17 +214,17 @@ def main(arguments: list[str] | None = None) -> None:
         prog="python -m pipeline.publish", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--root", default=ROOT, type=Path, help="the checkout whose outputs are published")
-    parser.add_argument("--no-models", action="store_true", help="runs alone")
+    parser.add_argument("--models", nargs="+", metavar="NAME", help="only these become models; none: runs alone")
     given = parser.parse_args(arguments)
     try:
-        _publish(given.root, not given.no_models)
+        _publish(given.root, given.models)
     except InputError as error:
         sys.exit(exit_code(str(error)))
     except MlflowException as error:
         sys.exit(exit_code(f"MLflow says: {str(error)[:300]}; what was published stays, repeat the command to go on"))
 
 
-def _publish(root: Path, models: bool) -> None:
+def _publish(root: Path, names: list[str] | None) -> None:
     found = list(outputs(root))
     if not found:
         raise InputError(f"{root}: no outputs of the pipeline to publish; run `dvc repro`")
@@ -230,13 +234,9 @@ def _publish(root: Path, models: bool) -> None:
     for output in tqdm(found, desc="runs", disable=None):
         runs[output.folder] = publisher.publish(output)
     print(f"{len(runs)} runs in {publisher.client.tracking_uri}")
-    if not models:
+    served = [output for output in found if output.serves and (names is None or output.name in names)]
+    if not served:
         return
-    served = [
-        output
-        for output in found
-        if (output.seed == 0 and (output.folder / "weights.safetensors").is_file()) or output.name == BEST_NGRAM
-    ]
     progress = tqdm(served, desc="models", disable=None)
     ids = {output.folder: publisher.model(runs[output.folder], output) for output in progress}
     best = min(served, key=lambda output: output.metrics["valid"])

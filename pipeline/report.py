@@ -9,7 +9,7 @@ import pandas as pd
 
 from pipeline import app, store
 from pipeline.core.errors import InputError
-from pipeline.reporting import curves, table, wordclasses
+from pipeline.reporting import curves, style, table, wordclasses
 from pipeline.reporting.table import Row
 
 log = logging.getLogger(__name__)
@@ -66,7 +66,7 @@ def main(config: Config) -> None:
         markdown += f"\nNot in the paper's table:\n\n{table.markdown(extra)}"
     (out / f"{name}.md").write_text(markdown, encoding="utf-8")
     (out / f"{name}.tex").write_text(table.latex(built), encoding="utf-8")
-    (out / f"{name}.svg").write_text(curves.draw(rows, predictions, config.seeds), encoding="utf-8")
+    (out / f"{name}.svg").write_text(style.alone(curves.draw(rows, predictions, config.seeds)), encoding="utf-8")
     if Path(config.clusters).is_file():
         classes = wordclasses.shown(Path(config.clusters))
         classes.to_csv(out / "classes.csv", index=False)
@@ -74,7 +74,7 @@ def main(config: Config) -> None:
     everything = pd.concat([part[["valid", "test"]] for part in (built, extra)]).astype(float).round(4)
     store.write_json(out / f"{name}.json", everything.to_dict("index"))
     if config.readme:
-        _rewrite(Path(config.readme), name, markdown)
+        _rewrite(Path(config.readme), name, table.short(built, config.table.yardstick))
     log.info("%d of %d rows in %s", len(built), len(rows), (out / f"{name}.md").resolve())
 
 

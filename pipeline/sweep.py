@@ -11,7 +11,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from pipeline import tracking
 from pipeline.app import FAILURE
-from pipeline.reporting import figures
+from pipeline.reporting import figures, style
 from pipeline.store import read_json
 
 FIGURES = ("valid", "valid_seen")  # a grid is there to choose, and test is not for choosing
@@ -41,7 +41,7 @@ class Grid(Callback):
         path = Path(config.hydra.sweep.dir, "grid.csv")
         table.to_csv(path, index=False)
         if table["valid"].notna().any():
-            drawn = figures.search(table)
+            drawn = style.alone(figures.search(table))
             path.with_suffix(".svg").write_text(drawn, encoding="utf-8")
             if self.table:
                 table.drop(columns="failure").to_csv(self.table, index=False, float_format="%.2f")

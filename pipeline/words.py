@@ -11,7 +11,7 @@ import pandas as pd
 from pipeline import app, store
 from pipeline.core.errors import InputError
 from pipeline.core.neighbours import nearest
-from pipeline.reporting import plane
+from pipeline.reporting import plane, style
 from pipeline.weights import read_features
 
 log = logging.getLogger(__name__)
@@ -40,7 +40,7 @@ def main(config: Config) -> None:
     if flat.shape[1] != 2:
         raise InputError(f"plane={config.plane}: a network with m = 2 can be drawn, this one has m = {flat.shape[1]}")
     drawn = plane.draw(flat[: config.drawn], corpus.vocabulary[: config.drawn])
-    (out / "plane.svg").write_text(drawn, encoding="utf-8")
+    (out / "plane.svg").write_text(style.alone(drawn), encoding="utf-8")
     features = read_features(Path(config.predictions, config.neighbours))
     often = np.bincount(corpus.train, minlength=len(corpus.vocabulary)) >= config.seen
     rows = []

@@ -104,13 +104,21 @@ TWO_PROCESSES = [
 ]
 
 
+@pytest.fixture(scope="module")
+def whole(few, tmp_path_factory):
+    """What an uninterrupted training of TINY writes."""
+    out = tmp_path_factory.mktemp("whole")
+    settings = [f"data={few}", f"checkpoints={out}/checkpoints", f"out={out}", "hydra.output_subdir=null"]
+    settings += ["hydra.run.dir=.", "hydra/job_logging=stdout"]
+    environment = os.environ | {"MLFLOW_TRACKING_URI": f"sqlite:///{out / 'mlflow.db'}"}
+    subprocess.run([sys.executable, "-m", "pipeline.train", *TINY, *settings], cwd=ROOT, env=environment, check=True)
+    return out
+
+
 @pytest.mark.parametrize("launch", [["-m", "pipeline.train"], TWO_PROCESSES], ids=["one process", "two"])
-def test_killed_and_repeated_gives_the_arrays_of_an_uninterrupted_run(launch, stage, few, tmp_path):
+def test_killed_and_repeated_gives_the_arrays_of_an_uninterrupted_run(launch, whole, stage, few, tmp_path):
     """Bit by bit in one process; up to the order of sums in two that share a network."""
     arguments = [*TINY, f"data={few}", f"checkpoints={tmp_path}/checkpoints", "checkpoint_seconds=0"]
-    whole = stage("train", *arguments, f"out={tmp_path}/whole")
-    assert whole.returncode == 0, whole.stderr
-
     command = [sys.executable, *launch, *arguments, f"out={tmp_path}/killed", "hydra.run.dir=."]
     command += ["hydra.output_subdir=null", "hydra/job_logging=stdout"]
     how = {"cwd": ROOT, "env": stage.environment | {"PYTHONUNBUFFERED": "1"}, "text": True}
@@ -130,13 +138,13 @@ def test_killed_and_repeated_gives_the_arrays_of_an_uninterrupted_run(launch, st
     assert resumed.stdout.count("epoch 1:") == 1  # one process alone speaks
     if launch is TWO_PROCESSES:
         for file in ("valid.npy", "test.npy", "raw/train.npy"):
-            found, expected = (np.load(tmp_path / run / file) for run in ("killed", "whole"))
+            found, expected = (np.load(run / file) for run in (tmp_path / "killed", whole))
             assert found == pytest.approx(expected, abs=1e-3), file
-        found, expected = (load_file(tmp_path / run / "weights.safetensors") for run in ("killed", "whole"))
+        found, expected = (load_file(run / "weights.safetensors") for run in (tmp_path / "killed", whole))
         assert {name: tensor.shape for name, tensor in found.items()} == {k: v.shape for k, v in expected.items()}
     else:
         for file in ("valid.npy", "test.npy", "raw/train.npy", "weights.safetensors", "curve.csv", "metrics.json"):
-            assert (tmp_path / "killed" / file).read_bytes() == (tmp_path / "whole" / file).read_bytes(), file
+            assert (tmp_path / "killed" / file).read_bytes() == (whole / file).read_bytes(), file
         assert resumed.stderr == ""  # no progress bar where the output is no terminal
     assert not list((tmp_path / "checkpoints").glob("*.safetensors*"))  # nothing is left of what is done
     assert not list((tmp_path / "checkpoints").glob(".*"))
@@ -191,6 +199,19 @@ def test_a_grid_in_parallel_gives_the_same_numbers(stage, few, tmp_path):
     )
     assert alone.returncode == 0, alone.stderr
     assert table["valid"][1] == pytest.approx(store.read_json(tmp_path / "alone" / "metrics.json")["valid"], rel=1e-12)
+
+
+@pytest.mark.peers
+def test_a_grid_through_submitit_gives_the_same_numbers(stage, few, tmp_path):
+    """Its local executor; SLURM's, which needs a cluster, composes."""
+    grid = ["-m", "model.n=2,3", "model.h=3", "model.m=3", "recipe.epochs=1", f"data={few}"]
+    ended = stage("train", *grid, "hydra/launcher=submitit_local", "hydra.launcher.timeout_min=5")
+    assert ended.returncode == 0, ended.stderr
+    table = pd.read_csv(tmp_path / "sweep" / "grid.csv")
+    assert table["model.n"].tolist() == [2, 3] and table["valid"].notna().all()
+    shown = [sys.executable, "-m", "pipeline.train", "hydra/launcher=slurm", "--cfg", "hydra", "-p", "hydra.launcher"]
+    composed = subprocess.run(shown, cwd=ROOT, capture_output=True, text=True)
+    assert "SlurmLauncher" in composed.stdout and "mem_gb: 4" in composed.stdout, composed.stderr
 
 
 def test_a_stage_goes_on_where_tracking_is_out_of_reach(stage, few, tmp_path):

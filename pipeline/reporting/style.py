@@ -27,6 +27,9 @@ STYLE = {
 } | dict.fromkeys(["text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color"], INK)
 
 
+ALONE = "<style>svg{color:#24292f}@media(prefers-color-scheme:dark){svg{color:#d7dde4}}</style>"
+
+
 @contextmanager
 def figure(width: float, height: float) -> Iterator[Figure]:
     """An empty figure of so many inches, to be filled and written inside the block."""
@@ -42,7 +45,14 @@ def svg(figure: Figure) -> str:
     return element[element.index("<svg") :].replace(INK, "currentColor")
 
 
+def alone(svg: str) -> str:
+    """An SVG element as a file of its own: dark ink, or light where the reader prefers dark."""
+    head, rest = svg.split(">", 1)
+    return f"{head}>{ALONE}{rest}"
+
+
 def inline(svg: str, name: str) -> str:
-    """An SVG element to stand in a page beside others: ids of its own, and its size the page's to choose."""
-    svg = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{name}-", svg)
+    """An SVG element, or what `alone` made of it, to stand in a page beside others: ids of its own, the ink of the
+    text around it, and its size the page's to choose."""
+    svg = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{name}-", svg.replace(ALONE, ""))
     return re.sub(r' (width|height)="[\d.]+pt"', "", svg, count=2)

@@ -132,6 +132,21 @@ def for_reading(table: pd.DataFrame) -> pd.DataFrame:
     return read
 
 
+def short(table: pd.DataFrame, yardstick: str) -> str:
+    """Test perplexities and, where the yardstick is there, ratios to it, ours beside the paper's: a Markdown table."""
+    read = pd.DataFrame({"row": table["row"]})
+    for column in ["n", "c", "h", "m"]:
+        read[column] = [_text(value, "{:d}") for value in table[column]]
+    spread = table["test_sd"] if "test_sd" in table else pd.Series(index=table.index, dtype=float)
+    read["test"] = [_text(v, "{:.1f}") + _text(sd, " ± {:.1f}") for v, sd in zip(table["test"], spread, strict=True)]
+    read["the paper's"] = [_text(value, "{:d}") for value in table["paper_test"]]
+    if yardstick in table.index:
+        for name, column in (("over Kneser-Ney 5", "test"), ("the paper's ratio", "paper_test")):
+            values = table[column].astype(float)
+            read[name] = [_text(value, "{:.3f}") for value in values / values[yardstick]]
+    return _markdown(read)
+
+
 def _text(value: object, form: str) -> str:
     return "" if pd.isna(value) else form.format(value)
 
