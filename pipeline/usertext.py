@@ -1,8 +1,10 @@
 """A user's text as the ids of a corpus."""
 
+from itertools import chain
+
 import numpy as np
 
-from pipeline.core.corpus import plain_paragraphs, stream
+from pipeline.core.corpus import plain_paragraphs, stream, tokenised_paragraphs
 from pipeline.core.errors import InputError
 from pipeline.store import Corpus
 
@@ -16,13 +18,13 @@ def words_of(text: str, corpus: Corpus, tokens: bool = False) -> list[str]:
     whole, such as "Mr.", stay whole. Raises InputError where there are no words.
     """
     if tokens:
-        paragraphs = [line.split() for line in text.splitlines() if line.strip()]
+        paragraphs = [words for words in tokenised_paragraphs(text.splitlines()) if words]
     else:
         whole = abbreviations(corpus)
-        paragraphs = [_join(paragraph, whole) for paragraph in plain_paragraphs(text)]
+        paragraphs = [_join(paragraph, whole) for paragraph in plain_paragraphs(text.splitlines(True))]
     if not paragraphs:
         raise InputError("no words in the text")
-    return stream([paragraphs])[0]
+    return list(chain.from_iterable(stream(paragraphs)))
 
 
 def abbreviations(corpus: Corpus) -> set[str]:

@@ -1,54 +1,86 @@
 """From text to words, marks, vocabulary and contexts; and the counts of the real Brown corpus."""
 
+import hashlib
+import io
+import tarfile
 from collections import Counter
+from itertools import chain, islice
 
 import numpy as np
 import pytest
 from conftest import FEW, composed
 
-from pipeline import preprocess, store
+from pipeline import download, preprocess, store
 from pipeline.core import corpus, vocabulary
 from pipeline.core.contexts import contexts
 from pipeline.core.errors import InputError
 
 
 def test_the_tag_stands_behind_the_last_slash():
-    assert corpus.brown_paragraphs("\n\n\tThe/at 1/2/cd ,/,\nand/or/cc ./.\n\n\nNew/jj\n") == [
-        ["The", "1/2", ",", "and/or", "."],
-        ["New"],
-    ]
+    text = "\n\n\tThe/at 1/2/cd ,/,\nand/or/cc ./.\n\n\nNew/jj\n"
+    assert list(corpus.brown_paragraphs(io.StringIO(text))) == [["The", "1/2", ",", "and/or", "."], ["New"]]
 
 
 def test_plain_text_keeps_inner_apostrophes_and_sets_signs_apart():
-    assert corpus.plain_paragraphs('Don\'t, he said: "3.14!"\n \nÉté.') == [
+    assert list(corpus.plain_paragraphs(io.StringIO('Don\'t, he said: "3.14!"\n \nÉté.'))) == [
         ["Don't", ",", "he", "said", ":", '"', "3.14", "!", '"'],
         ["Été", "."],
     ]
 
 
 def test_marks_follow_each_paragraph_and_each_text():
-    words, ends = corpus.stream([[["a"], ["b", "c"]], [["d"]]])
-    assert words == ["a", "<p>", "b", "c", "<p>", "<text>", "d", "<p>", "<text>"]
-    assert ends == [6, 9]
+    paragraphs = [["a"], ["b", "c"]]
+    assert list(corpus.stream(paragraphs)) == [["a", "<p>"], ["b", "c", "<p>"], ["<text>"]]
+    assert list(corpus.stream(paragraphs, ["<text>"])) == [["a"], ["b", "c"], ["<text>"]]
+    assert list(corpus.stream(paragraphs, [])) == paragraphs
 
 
 def test_fold_merges_case_and_words_with_digits():
     assert corpus.fold(["The", "1960s", "A-1", "fox"]) == ["the", "<number>", "<number>", "fox"]
 
 
+def built(words, counted=None, **options):
+    """Vocabulary and ids as a list, and the number of types, of a stream."""
+    types = vocabulary.Types()
+    types.add(words)
+    kept, ids, count = vocabulary.build(*types.coded(), counted or len(words), **options)
+    return kept, ids.tolist(), count
+
+
 def test_vocabulary_by_falling_frequency_then_code_point():
-    words = ["b", "b", "a", "a", "Z", "c", "<p>", "<text>"]
-    kept, ids, types = vocabulary.build(words, rare=1, counted=len(words))
+    kept, ids, types = built(["b", "b", "a", "a", "Z", "c", "<p>", "<text>"], rare=1)
     assert kept == ["<unk>", "a", "b", "<p>", "<text>"]  # the marks stay however rare
-    assert ids.tolist() == [2, 2, 1, 1, 0, 0, 3, 4]
+    assert ids == [2, 2, 1, 1, 0, 0, 3, 4]
     assert types == 6
 
 
 def test_vocabulary_of_the_training_part_alone():
-    kept, ids, types = vocabulary.build(["a", "b", "<p>", "c", "c", "<text>"], rare=0, counted=3)
+    kept, ids, types = built(["a", "b", "<p>", "c", "c", "<text>"], counted=3)
     assert kept == ["<unk>", "<p>", "a", "b", "<text>"]
-    assert ids.tolist() == [2, 3, 1, 0, 0, 4]
+    assert ids == [2, 3, 1, 0, 0, 4]
     assert types == 5
+
+
+def test_a_vocabulary_of_so_many_words_and_two_symbols():
+    """Frequencies are those of the folded words; what is left out keeps its capital letter in mind."""
+    words = ["The", "fox", "the", "Fox", "saw", "Ann", "1960", "A1", "ox", "<unk>"]
+    kept, ids, types = built(words, size=6, fold=corpus.fold, proper=True)
+    assert kept == ["<unk>", "<proper>", "<number>", "fox", "the", "<text>"]  # the mark stands before every stream
+    assert ids == [4, 3, 4, 3, 0, 1, 2, 2, 0, 0]
+    assert types == 7
+    with pytest.raises(InputError, match="no room"):
+        built(words, size=2)
+
+
+def test_a_stream_is_coded_in_pieces_as_in_one(monkeypatch):
+    words = [f"w{k % 7}" for k in range(1000)]
+    whole = built(words)
+    monkeypatch.setattr(vocabulary, "CHUNK", 10)
+    types = vocabulary.Types()
+    for start in range(0, 1000, 13):
+        types.add(words[start : start + 13])
+    kept, ids, _ = vocabulary.build(*types.coded(), 1000)
+    assert types.words == 1000 and (kept, ids.tolist()) == whole[:2]
 
 
 def test_contexts_look_back_into_the_split_before_and_then_at_text_marks():
@@ -99,8 +131,9 @@ def test_brown_options(brown_raw, tmp_path, option, types, words):
 def test_brown_vocabulary_of_the_training_part(brown_raw, tmp_path):
     option = "corpus.vocabulary_from=train"
     preprocess.main(composed("preprocess", preprocess.Config, f"corpus.raw={brown_raw}", f"out={tmp_path}", option))
-    texts = [corpus.brown_paragraphs(path.read_text()) for path in sorted(brown_raw.iterdir())]
-    frequency = Counter(corpus.stream(texts)[0][:800_000])
+    texts = [corpus.brown_paragraphs(path.open()) for path in sorted(brown_raw.iterdir())]
+    words = chain.from_iterable(chain.from_iterable(map(corpus.stream, texts)))
+    frequency = Counter(islice(words, 800_000))
     trained = store.read_corpus(tmp_path)
     assert set(trained.vocabulary) == {"<unk>"} | {word for word, count in frequency.items() if count > 3}
     assert trained.counts["unseen_words"] == 0
@@ -124,6 +157,63 @@ def test_a_text_of_the_users_own(tmp_path):
     assert corpus_.counts["words"] == 50 * 11
     assert corpus_.counts["paragraphs"] == 51  # each piece's last paragraph runs on into the next one's first
     assert len(corpus_.train) == int(0.8 * corpus_.counts["tokens"])
+
+
+def test_three_tokenised_files_and_a_vocabulary_of_a_size(tmp_path):
+    """Each file is a split; without marks the stream is the words alone."""
+    for split, text in {"train": "a b <unk>\n\nb c\n", "valid": "a d\n", "test": "b\n"}.items():
+        (tmp_path / f"my.{split}.txt").write_text(text)
+    splits = "corpus.splits={train: .*train.txt, valid: .*valid.txt, test: .*test.txt}"
+    shared = ["corpus=text", f"corpus.raw={tmp_path}", "corpus.format=tokens", "corpus.rare=0", splits]
+    out = f"out={tmp_path}/out"
+    preprocess.main(composed("preprocess", preprocess.Config, *shared, "corpus.marks=[]", "corpus.size=4", out))
+    found = store.read_corpus(tmp_path / "out")
+    assert found.vocabulary == ["<unk>", "b", "a", "<text>"]
+    assert [found.ids(split).tolist() for split in store.SPLITS] == [[2, 1, 0, 1, 0], [2, 0], [1]]
+    preprocess.main(composed("preprocess", preprocess.Config, *shared, "corpus.marks=[paragraph]", out))
+    assert [len(store.read_corpus(tmp_path / "out").ids(split)) for split in store.SPLITS] == [8, 3, 2]
+    (tmp_path / "another.test.txt").write_text("c\n")
+    with pytest.raises(InputError, match=r"2 files match corpus\.splits\.test="):
+        preprocess.main(composed("preprocess", preprocess.Config, *shared, out))
+
+
+def test_press_releases_are_sorted_by_day_and_the_broken_ones_left_out(tmp_path):
+    """Through download and preprocess, from an archive like upstream's."""
+    sentence = "The Senator, who isn't here, said that 3,000 people came to Boise. "
+    texts = {
+        "raw/Craig/10Apr2007craig1.txt": sentence * 6,
+        "raw/Akaka/11Apr2007akaka2.txt": sentence * 5 + "Aloha, all of you. ",
+        "raw/Akaka/9Apr2007akaka1.txt": sentence * 7,
+        "raw/Akaka/12Apr2007akaka3.txt": sentence * 7,  # word for word an earlier one
+        "raw/Akaka/13Apr2007akaka4.txt": sentence.replace(",", "").replace(".", "") * 9,  # without signs
+        "raw/Akaka/14Apr2007akaka5.txt": sentence,  # too short
+        "raw/Senate Floor/10Apr2007x.txt": sentence * 8,  # nobody's
+        "raw/Akaka/notes.txt": sentence * 8,
+    }
+    (tmp_path / "upstream").mkdir()
+    archive = tmp_path / "upstream" / "GrimmerSenatePressReleases-x.tar.xz"
+    with tarfile.open(archive, "w:xz") as tar:
+        for name, text in texts.items():
+            member = tarfile.TarInfo(f"prefix/{name}")
+            content = text.encode("latin-1")
+            member.size = len(content)
+            tar.addfile(member, io.BytesIO(content))
+    digest = hashlib.sha256(b"".join(texts[name].encode() for name in sorted(texts))).hexdigest()
+    raw = tmp_path / "senate"
+    given = ["corpus=senate", f"corpus.path={archive}", f"corpus.sha256={digest}", f"out={raw}"]
+    download.main(composed("download", download.Config, *given))
+    download.main(composed("download", download.Config, *given, f"corpus.path={tmp_path}/nowhere"))  # it is there
+    sizes = ["corpus.train=100", "corpus.valid=60", "corpus.test=60", "corpus.size=15"]
+    settings = ["corpus=senate", f"corpus.raw={raw}", *sizes, f"out={tmp_path}/out"]
+    preprocess.main(composed("preprocess", preprocess.Config, *settings))
+    found = store.read_corpus(tmp_path / "out")
+    names = found.texts["name"].drop_duplicates().tolist()
+    assert names == ["Akaka/9Apr2007akaka1", "Craig/10Apr2007craig1", "Akaka/11Apr2007akaka2"]
+    words = [found.vocabulary[i] for i in found.train[:15]]
+    assert words[:5] == ["the", "senator", ",", "who", "isn't"] and "<number>" in words
+    assert found.vocabulary[:2] == ["<unk>", "<proper>"] and len(found.vocabulary) == 15
+    assert [len(found.ids(split)) for split in store.SPLITS] == [100, 60, 60]
+    assert found.counts["texts"] == 3
 
 
 def test_text_that_is_not_utf8_names_the_line(tmp_path):

@@ -21,7 +21,7 @@ def checkout(tmp_path, brown_raw):
     """A copy of the code, with a text of some Brown files as novel.txt."""
     for name in ("conf", "pipeline"):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
-    texts = [brown_paragraphs((brown_raw / name).read_text()) for name in ("cp01", "cp02", "cp03", "cp04")]
+    texts = [brown_paragraphs((brown_raw / name).open()) for name in ("cp01", "cp02", "cp03", "cp04")]
     paragraphs = ["\n\n".join(" ".join(paragraph) for paragraph in text) for text in texts]
     (tmp_path / "novel.txt").write_text("\n\n".join(paragraphs), encoding="utf-8")
     return tmp_path

@@ -2,6 +2,7 @@
 
 import hashlib
 import io
+import lzma
 import subprocess
 import tarfile
 import threading
@@ -51,6 +52,22 @@ def tarred(path, texts):
 
 def inside(folder):
     return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_a_folder_named_by_the_environment_is_tried_last(tmp_path, monkeypatch):
+    """Its archive, or its single files, packed or not."""
+    zipped(tmp_path / "brown.zip", TEXTS)
+    with pytest.raises(InputError, match="NPLM_CORPORA"):
+        fetch(tmp_path / "out", tmp_path / "nowhere")
+    monkeypatch.setenv("NPLM_CORPORA", str(tmp_path))
+    fetch(tmp_path / "out", tmp_path / "nowhere")
+    assert inside(tmp_path / "out") == TEXTS
+    (tmp_path / "single").mkdir()
+    for name, content in TEXTS.items():
+        (tmp_path / "single" / f"{name}.xz").write_bytes(lzma.compress(content))
+    monkeypatch.setenv("NPLM_CORPORA", str(tmp_path / "single"))
+    fetch(tmp_path / "unpacked", "", "corpus.local=ca*.xz")
+    assert inside(tmp_path / "unpacked") == TEXTS
 
 
 @pytest.mark.parametrize("make", [zipped, tarred])

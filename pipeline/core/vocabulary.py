@@ -1,6 +1,6 @@
 """The vocabulary: rare words merged into one symbol, ids by falling frequency (paper, section 4)."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pandas as pd
@@ -8,21 +8,75 @@ import pandas as pd
 from pipeline.core.errors import InputError
 from pipeline.core.symbols import PARAGRAPH, TEXT, UNKNOWN
 
+PROPER = "<proper>"  # rare words with a capital letter, where they have a symbol of their own: the paper's proper nouns
+CHUNK = 1 << 20  # words that are coded at a time
 
-def build(words: Sequence[str], rare: int, counted: int) -> tuple[list[str], np.ndarray, int]:
+
+class Types:
+    """A stream's words coded by type as they come: all that stays is a number a word, and the types."""
+
+    def __init__(self):
+        self._code = {TEXT: 0}  # it stands before every stream, so it is a type whether it occurs or not
+        self._waiting: list[str] = []
+        self._codes: list[np.ndarray] = []
+        self.words = 0
+
+    def add(self, words: Sequence[str]) -> None:
+        """The next words of the stream."""
+        self._waiting += words
+        self.words += len(words)
+        if len(self._waiting) >= CHUNK:
+            self._flush()
+
+    def coded(self) -> tuple[list[str], np.ndarray]:
+        """The types in the order in which they came, and the stream (T,) int32 in their places."""
+        self._flush()
+        return list(self._code), np.concatenate([np.empty(0, np.int32), *self._codes])
+
+    def _flush(self) -> None:
+        codes, types = pd.factorize(np.asarray(self._waiting, dtype=object))
+        new = [self._code.setdefault(word, len(self._code)) for word in types]
+        self._codes.append(np.asarray(new, dtype=np.int32)[codes])
+        self._waiting = []
+
+
+def build(
+    types: Sequence[str],
+    codes: np.ndarray,
+    counted: int,
+    rare: int = 0,
+    size: int = 0,
+    fold: Callable[[Sequence[str]], list[str]] | None = None,
+    proper: bool = False,
+) -> tuple[list[str], np.ndarray, int]:
     """The vocabulary of a stream, and the stream in its ids.
 
-    words: the stream. rare: words of that frequency or less become `<unk>`; the marks always stay.
-    counted: frequencies are those of the first `counted` words (the paper: all of them).
-    Returns the vocabulary (its place in the list is the id: 0 is `<unk>`, then falling frequency, ties by code
-    point), the ids (T,) int32, and the number of types in the whole stream.
+    types, codes: as Types.coded gives them. counted: frequencies are those of the first `counted` words (the paper,
+    Brown: all of them). rare: words of that frequency or less become `<unk>`; the marks always stay. size: at most so
+    many words in all, the most frequent; 0: no bound. fold: merges types, such as those that differ in case. proper:
+    what becomes `<unk>` but begins with a capital letter in the text becomes `<proper>`. A word `<unk>` of the text
+    itself is taken as the symbol.
+    Returns the vocabulary (its place in the list is the id: 0 is `<unk>`, 1 `<proper>` where it is wanted, then falling
+    frequency, ties by code point), the ids (T,) int32, and the number of types that occur.
     """
-    codes, types = pd.factorize(np.asarray(words, dtype=object))
-    if UNKNOWN in types:
-        raise InputError(f"the corpus holds the word {UNKNOWN!r}, which stands for rare words here: rename it")
-    frequency = np.bincount(codes[:counted], minlength=len(types))
-    kept = np.flatnonzero((frequency > rare) | np.isin(types, [PARAGRAPH, TEXT]))
-    kept = kept[np.lexsort((types[kept].astype(str), -frequency[kept]))]
-    id_of_type = np.zeros(len(types), dtype=np.int32)
-    id_of_type[kept] = np.arange(1, len(kept) + 1)
-    return [UNKNOWN, *types[kept]], id_of_type[codes], len(types)
+    folded_of_type, folded = pd.factorize(np.asarray(fold(types) if fold else types, dtype=object))
+    symbols = [UNKNOWN, PROPER] if proper else [UNKNOWN]
+    occurring = np.bincount(folded_of_type, np.bincount(codes, minlength=len(types)), len(folded)) > 0
+    frequency = np.bincount(folded_of_type, np.bincount(codes[:counted], minlength=len(types)), len(folded))
+    marks = np.isin(folded, [PARAGRAPH, TEXT]) & (occurring | (folded == TEXT))
+    kept = np.flatnonzero(((frequency > rare) | marks) & ~np.isin(folded, symbols))
+    kept = kept[np.lexsort((folded[kept].astype(str), -frequency[kept], ~marks[kept]))]  # marks first, if some must go
+    if size:
+        if size < len(symbols) + marks.sum() + 1:
+            raise InputError(f"a vocabulary of {size} words has no room for more than its symbols")
+        kept = kept[: size - len(symbols)]
+    kept = kept[np.lexsort((folded[kept].astype(str), -frequency[kept]))]
+    id_of_folded = np.zeros(len(folded), dtype=np.int32)
+    for number, symbol in enumerate(symbols):
+        id_of_folded[folded == symbol] = number
+    id_of_folded[kept] = np.arange(len(symbols), len(symbols) + len(kept))
+    id_of_type = id_of_folded[folded_of_type]
+    if proper:
+        capital = np.fromiter((word[:1].isupper() for word in types), bool, len(types))
+        id_of_type[(id_of_type == 0) & capital] = 1
+    return [*symbols, *folded[kept]], id_of_type[codes], int(occurring.sum())
