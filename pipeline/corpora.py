@@ -46,7 +46,7 @@ class CorpusConfig:
     size: int  # at most so many words in the vocabulary; 0: no bound
     proper: bool  # merged words with a capital letter have a symbol of their own
     vocabulary_from: str  # stream: all three splits, as the paper did; train: the training part only
-    splits: dict[str, str]  # regular expression of each split's file; {}: cut by the sizes below
+    splits: dict[str, str]  # regular expression of each split's file; "" for all three: cut by the sizes below
     train: float  # tokens, or a share of the stream where below 1
     valid: float
     test: float  # 0: the rest
@@ -61,13 +61,18 @@ class CorpusConfig:
         for key in ("rare", "texts", "size", "test"):
             if getattr(self, key) < 0:
                 raise InputError(f"corpus.{key}={getattr(self, key)}: can't be negative")
-        if not self.splits:
+        if not self.by_file:
             check_above_zero(self, "corpus.", "train", "valid")
-        elif set(self.splits) != {"train", "valid", "test"}:
-            raise InputError(f"corpus.splits={self.splits}: a file for each of train, valid and test")
+        elif set(self.splits) != {"train", "valid", "test"} or not all(self.splits.values()):
+            raise InputError(f"corpus.splits={self.splits}: a file for each of train, valid and test, or for none")
         if set(self.marks) - set(MARKS):
             raise InputError(f"corpus.marks={self.marks}: choose from {', '.join(MARKS)}")
         try:
             codecs.lookup(self.encoding)
         except LookupError as error:
             raise InputError(f"corpus.encoding={self.encoding!r}: Python knows no such encoding") from error
+
+    @property
+    def by_file(self) -> bool:
+        """Whether each split has a file of its own."""
+        return any(self.splits.values())

@@ -112,7 +112,7 @@ def _paths(corpus: CorpusConfig) -> list[Path]:
     """The texts' files: by name, or a file a split."""
     raw = Path(corpus.raw)
     files = sorted(path for path in raw.rglob("*") if path.is_file()) if raw.is_dir() else [raw] * raw.is_file()
-    if corpus.splits:
+    if corpus.by_file:
         chosen = []
         for split in store.SPLITS:
             of_split = [path for path in files if re.fullmatch(corpus.splits[split], path.name)]
@@ -160,7 +160,7 @@ def _releases(corpus: CorpusConfig) -> Iterator[tuple[str, list[text_of.Paragrap
 
 def _boundaries(corpus: CorpusConfig, ends: list[int]) -> list[int]:
     """Where the splits begin and end: [0, train, train + valid, train + valid + test]."""
-    if corpus.splits:
+    if corpus.by_file:
         return [0, *ends]
     tokens = ends[-1]
     sizes = [int(size if size >= 1 else size * tokens) for size in (corpus.train, corpus.valid, corpus.test)]
