@@ -42,11 +42,20 @@ class Epochs:
 
 
 @dataclass
+class Falling:
+    """A claim that a network does not overfit: validation perplexity falls to the last epoch."""
+
+    says: str
+    name: str  # of a network below predictions
+
+
+@dataclass
 class Config:
     """conf/claims.yaml."""
 
     claims: list[Claim]
     epochs: list[Epochs]
+    falling: list[Falling]
     name: str
     split: str
     seeds: list[int]
@@ -75,6 +84,11 @@ def main(config: Config) -> None:
         more = slow / quick - 1
         holds = "yes" if more >= claim.least else "no"
         lines.append((claim.says, "epochs", claim.quick, claim.slow, claim.paper, more, np.nan, np.nan, holds))
+    for claim in config.falling:
+        curve = curve_of(config, claim.name)
+        less = curve.iloc[:-1].min() / curve.iloc[-1] - 1
+        compared = ("validation perplexity", f"{claim.name}'s last epoch", "the best before")
+        lines.append((claim.says, *compared, np.nan, less, np.nan, np.nan, "yes" if less > 0 else "no"))
     table = pd.DataFrame(lines, columns=COLUMNS)
     out.mkdir(parents=True, exist_ok=True)
     table.to_csv(out / f"{config.name}.csv", index=False, float_format="%.4f")
@@ -84,11 +98,16 @@ def main(config: Config) -> None:
 
 def epochs_to_converge(config: Config, name: str, near: float) -> int:
     """Epochs until validation perplexity is within a share of its best, by the first seed's curve."""
+    curve = curve_of(config, name)
+    return int((curve <= curve.min() * (1 + near)).idxmax())
+
+
+def curve_of(config: Config, name: str) -> pd.Series:
+    """A network's validation perplexity by epoch, of the first seed."""
     file = Path(config.predictions, name, str(config.seeds[0]), "curve.csv")
     if not file.is_file():
         raise InputError(f"no learning curve in {file.parent}: run the stage that trains {name}")
-    curve = pd.read_csv(file).set_index("epoch")["valid_perplexity"]
-    return int((curve <= curve.min() * (1 + near)).idxmax())
+    return pd.read_csv(file).set_index("epoch")["valid_perplexity"]
 
 
 def verdict(claim: Claim, low: float, high: float) -> str:
@@ -118,7 +137,7 @@ def markdown(table: pd.DataFrame, split: str) -> str:
         }
     )
     head = (
-        f"Perplexity of one model over another's on {split}, or epochs until it is near its best, less 1. The "
+        f"Perplexity of one model over another's on {split}, or of validation or epochs as is said, less 1. The "
         "intervals resample the texts, both models on the same ones; `open`: the interval holds both answers. "
         "Networks: the mean log-probability over seeds.\n\n"
     )

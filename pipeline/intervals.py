@@ -33,7 +33,7 @@ class Config:
 
 
 def main(config: Config) -> None:
-    """Writes intervals.csv and genres.csv into config.out."""
+    """Writes intervals.csv, and genres.csv where the corpus has genres, into config.out."""
     corpus, out = store.read_corpus(config.data), Path(config.out)
     texts = bytext.texts_of(corpus, config.split)
     folders = {name: bytext.folders(Path(config.predictions), name, config.seeds) for name in config.models}
@@ -42,7 +42,8 @@ def main(config: Config) -> None:
     table = intervals(texts, sums, config.against)
     table["seeds"] = [len(folders[name]) for name in table.index]
     table.to_csv(out / "intervals.csv", float_format="%.5f")
-    genres(texts, sums).to_csv(out / "genres.csv", float_format="%.4f")
+    if texts["genre"].any():
+        genres(texts, sums).to_csv(out / "genres.csv", float_format="%.4f")
     log.info("%d models on %d texts of %s", len(table), len(texts), config.split)
 
 

@@ -32,7 +32,7 @@ class Config:
 def main(config: Config) -> None:
     """Writes index.html and ratios.svg into config.out, from the tables and figures in config.reports.
 
-    Those of `make paper`, `make faithful` and the grids are shown where they are there.
+    Those of `make paper`, `make faithful`, `make table2` and the grids are shown where they are there.
     """
     reports, out = Path(config.reports), Path(config.out)
     for file in ("table1.csv", "table1.svg", "intervals.csv", "genres.csv"):
@@ -63,6 +63,8 @@ def main(config: Config) -> None:
         claims=[line for file in sorted(reports.glob("claims*.csv")) for line in _records(file)],
         classes=_records(reports / "classes.csv"),
         neighbours=_records(reports / "neighbours.csv"),
+        table2=_table2(reports / "table2"),
+        table2_claims=_records(reports / "table2" / "claims.csv"),
         costs=costs(Path(config.timings)),
         figures={name: Markup(style.inline(svg, name)) for name, svg in drawn.items()},
     )
@@ -87,9 +89,24 @@ def _figures(
     grids = {title: reports / file for title, file in config.grids.items() if (reports / file).is_file()}
     if grids:
         yield "grid", figures.maps({title: pd.read_csv(file) for title, file in grids.items()}, "model.n", "model.h")
-    for name, file in {"curves": "table1.svg", "faithful": "faithful.svg", "plane": "plane.svg"}.items():
+    files = {"curves": "table1.svg", "faithful": "faithful.svg", "plane": "plane.svg", "table2": "table2/table2.svg"}
+    for name, file in files.items():
         if (reports / file).is_file():
             yield name, (reports / file).read_text(encoding="utf-8")
+
+
+def _table2(reports: Path) -> list[dict]:
+    """The lines of Table 2 and of what stands below it, with their intervals; none where it has not been made."""
+    if not (reports / "intervals.csv").is_file():
+        return []
+    parts = [reports / name for name in ("table2.csv", "extra.csv")]
+    rows = pd.concat([table.read(part) for part in parts if part.is_file()])
+    rows = rows.join(pd.read_csv(reports / "intervals.csv", index_col="name").drop(columns="seeds"))
+    for other in ("kn5", "interpolated3"):  # the two ratios that compare with the paper's
+        paper = rows["paper_test"].astype(float)
+        rows[f"paper_to_{other}"] = paper / paper[other]
+    rows["shape"] = [_shape(row) for row in rows.to_dict("records")]
+    return _lines(rows)
 
 
 def _shape(row: dict) -> str:

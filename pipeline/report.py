@@ -22,6 +22,7 @@ class Table:
     rows: list[Row]
     extra: list[Row]  # what the paper's table does not have
     yardstick: str  # the model to which networks are compared by ratio, or ""
+    same_corpus: bool  # as the paper's, so that perplexities compare; if not, ratios to the yardstick alone do
     join: list[str]  # files of other tables whose rows join the extra ones, so that they need not be computed again
 
 
@@ -52,7 +53,8 @@ def main(config: Config) -> None:
     out.mkdir(parents=True, exist_ok=True)
     name = config.name
     built.to_csv(out / f"{name}.csv", float_format="%.4f")
-    markdown = table.markdown(built)
+    same = config.table.same_corpus
+    markdown = table.markdown(built, same)
     ratios = table.ratios(built, config.table.yardstick)
     if not ratios.empty:
         ratios.to_csv(out / "ratios.csv", float_format="%.4f")
@@ -63,9 +65,9 @@ def main(config: Config) -> None:
         )
     if not extra.empty:
         extra.to_csv(out / "extra.csv", float_format="%.4f")
-        markdown += f"\nNot in the paper's table:\n\n{table.markdown(extra)}"
+        markdown += f"\nNot in the paper's table:\n\n{table.markdown(extra, same)}"
     (out / f"{name}.md").write_text(markdown, encoding="utf-8")
-    (out / f"{name}.tex").write_text(table.latex(built), encoding="utf-8")
+    (out / f"{name}.tex").write_text(table.latex(built, same), encoding="utf-8")
     (out / f"{name}.svg").write_text(style.alone(curves.draw(rows, predictions, config.seeds)), encoding="utf-8")
     if Path(config.clusters).is_file():
         classes = wordclasses.shown(Path(config.clusters))

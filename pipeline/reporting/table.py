@@ -109,12 +109,14 @@ def ratios(table: pd.DataFrame, yardstick: str) -> pd.DataFrame:
     below = [
         ratio[f"{split}{tokens}"] <= ratio[f"paper_{split}"] for split in ("valid", "test") for tokens in ("", "_seen")
     ]
-    ratio["reached"] = np.logical_and.reduce(below)
+    printed = ratio[["paper_valid", "paper_test"]].notna().all(axis=1)
+    ratio["reached"] = pd.Series(np.logical_and.reduce(below), ratio.index, dtype="boolean").where(printed)
     return ratio
 
 
-def for_reading(table: pd.DataFrame) -> pd.DataFrame:
-    """The table as text: one decimal, yes and no, blanks; ours beside the paper's, and how far below it we are."""
+def for_reading(table: pd.DataFrame, same_corpus: bool = True) -> pd.DataFrame:
+    """The table as text: one decimal, yes and no, blanks; ours beside the paper's, and, where both are of the same
+    corpus, how far below it we are."""
     yes_no = {True: "yes", False: "no"}
     read = pd.DataFrame({"row": table["row"]})
     for column in ["n", "c", "h", "m"]:
@@ -127,6 +129,8 @@ def for_reading(table: pd.DataFrame) -> pd.DataFrame:
             _text(value, "{:.1f}") + _text(sd, " ± {:.1f}") for value, sd in zip(table[split], spread, strict=True)
         ]
         read[f"{split}, paper"] = [_text(value, "{:d}") for value in table[f"paper_{split}"]]
+    if not same_corpus:
+        return read
     difference = table["test"].astype(float) / table["paper_test"].astype(float) - 1
     read["test against paper"] = [_text(value, "{:+.1%}") for value in difference]
     return read
@@ -151,9 +155,9 @@ def _text(value: object, form: str) -> str:
     return "" if pd.isna(value) else form.format(value)
 
 
-def markdown(table: pd.DataFrame) -> str:
-    """A Markdown table."""
-    return _markdown(for_reading(table))
+def markdown(table: pd.DataFrame, same_corpus: bool = True) -> str:
+    """A Markdown table; see for_reading."""
+    return _markdown(for_reading(table, same_corpus))
 
 
 def ratio_markdown(ratios: pd.DataFrame) -> str:
@@ -162,7 +166,7 @@ def ratio_markdown(ratios: pd.DataFrame) -> str:
     for column in read.columns[1:]:
         read[column] = [_text(value, "{:.3f}") for value in read[column]]
     read.columns = [column.replace("paper_", "the paper's ").replace("_", ", ") for column in read.columns]
-    read["reached"] = ["yes" if reached else "no" for reached in ratios["reached"]]
+    read["reached"] = ratios["reached"].map({True: "yes", False: "no"}).fillna("")
     return _markdown(read)
 
 
@@ -171,7 +175,7 @@ def _markdown(read: pd.DataFrame) -> str:
     return read.to_markdown(index=False, disable_numparse=True, colalign=align) + "\n"
 
 
-def latex(table: pd.DataFrame) -> str:
-    """A LaTeX tabular for booktabs."""
-    read = for_reading(table).replace({" ± ": r" $\\pm$ ", "%": r"\\%"}, regex=True)
+def latex(table: pd.DataFrame, same_corpus: bool = True) -> str:
+    """A LaTeX tabular for booktabs; see for_reading."""
+    read = for_reading(table, same_corpus).replace({" ± ": r" $\\pm$ ", "%": r"\\%"}, regex=True)
     return read.to_latex(index=False, column_format="l" + "r" * (len(read.columns) - 1))
