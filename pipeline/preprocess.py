@@ -3,19 +3,22 @@
 Texts are read and coded one after the other; what stays in memory is a number a word and the types.
 """
 
+import hashlib
 import logging
 import re
 import zipfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from hydra.core.hydra_config import HydraConfig
+from omegaconf import OmegaConf
 from tqdm import tqdm
 
 from pipeline import app, store
+from pipeline.app import ROOT
 from pipeline.core import corpus as text_of
 from pipeline.core import evaluation, senate, vocabulary
 from pipeline.core.errors import InputError
@@ -25,14 +28,17 @@ from pipeline.corpora import MARKS, PACKED, CorpusConfig
 log = logging.getLogger(__name__)
 
 READERS = {
-    "brown": text_of.brown_paragraphs,
-    "plain": text_of.plain_paragraphs,
-    "tokens": text_of.tokenised_paragraphs,
+    "brown": text_of.read_brown,
+    "plain": text_of.read_plain,
+    "lines": text_of.read_lines,
+    "tokens": text_of.read_tokens,
 }
-# Keys that change the counts of a corpus.
+LONGEST = 1 << 20  # bytes of a line that are read at a time
+# Counts that every preprocessing of the same texts gives, and the keys that change the others.
+ALWAYS = ("texts", "paragraphs", "words")
 CHANGING = (
-    *("format", "encoding", "marks", "texts", "fold", "rare", "size", "proper", "vocabulary_from"),
-    *("splits", "train", "valid", "test"),
+    *("marks", "fold", "rare", "size", "proper", "vocabulary_from", "splits", "train", "valid", "test"),
+    *("format", "encoding"),
 )
 
 
@@ -51,15 +57,17 @@ def main(config: Config) -> None:
     measured = {"texts": 0, "paragraphs": 0, "words": 0, "tokens": 0}
     marks = [MARKS[name] for name in corpus.marks]
     with tqdm(unit="w", unit_scale=True, desc=corpus.name, disable=None) as bar:
-        for name, paragraphs in _texts(corpus):
-            before = types.words
-            for words in text_of.stream(_counted(paragraphs, measured), marks):
+        for name, pieces in islice(_texts(corpus), corpus.texts or None):
+            before = measured["words"]
+            for words in text_of.stream(_counted(pieces, measured), marks):
                 types.add(words)
                 bar.update(len(words))
-            if types.words == before:
+            if measured["words"] == before:
                 raise InputError(f"{corpus.raw}, {name}: no words in it, or not in the format {corpus.format!r}")
             names.append(name)
             ends.append(types.words)
+    if not names:
+        raise InputError(f"corpus.raw={corpus.raw}: no usable texts there")
     measured |= {"texts": len(names), "tokens": types.words}
     boundaries = _boundaries(corpus, ends)
     found, codes = types.coded()
@@ -72,17 +80,17 @@ def main(config: Config) -> None:
         text_of.fold if corpus.fold else None,
         corpus.proper,
     )
-    measured["vocabulary"] = len(kept)
-    _check(corpus, measured)
-
     splits = {split: ids[a:b] for split, a, b in zip(store.SPLITS, boundaries[:-1], boundaries[1:], strict=True)}
+    measured["vocabulary"] = len(kept)
+    _check(corpus, measured | {split: len(part) for split, part in splits.items()})
+
     unseen = evaluation.unseen_words(splits["train"], len(kept))
     counts = {
         **measured,
         "paper": corpus.paper,
         "boundaries": boundaries,
         "marks": {mark: kept.index(mark) for mark in (PARAGRAPH, TEXT) if mark in kept},
-        "unknown_rate": {split: float(np.mean(part == 0)) for split, part in splits.items()},
+        "unknown_rate": {split: float(np.mean(part <= corpus.proper)) for split, part in splits.items()},
         "unseen_words": int(unseen.sum()),
         "unseen_tokens": {split: int(unseen[part].sum()) for split, part in splits.items()},
         "digest": store.digest(*splits.values()),
@@ -92,19 +100,19 @@ def main(config: Config) -> None:
     log.info("%s: %s", corpus.name, ", ".join(f"{value:,} {key}" for key, value in measured.items()))
 
 
-def _counted(paragraphs: Iterable[text_of.Paragraph], measured: dict[str, int]) -> Iterator[text_of.Paragraph]:
-    for paragraph in paragraphs:
-        measured["paragraphs"] += 1
-        measured["words"] += len(paragraph)
-        yield paragraph
+def _counted(pieces: Iterable[text_of.Piece], measured: dict[str, int]) -> Iterator[text_of.Piece]:
+    for words, ends in pieces:
+        measured["paragraphs"] += ends
+        measured["words"] += len(words)
+        yield words, ends
 
 
-def _texts(corpus: CorpusConfig) -> Iterator[tuple[str, Iterable[text_of.Paragraph]]]:
-    """Name and paragraphs of each text, in the order of the stream."""
+def _texts(corpus: CorpusConfig) -> Iterator[tuple[str, Iterable[text_of.Piece]]]:
+    """Name and pieces of each text, in the order of the stream."""
     if corpus.format == "senate":
         yield from _releases(corpus)
         return
-    for path in _paths(corpus)[: corpus.texts or None]:
+    for path in _paths(corpus):
         yield path.name, READERS[corpus.format](_lines(path, corpus.encoding))
 
 
@@ -125,37 +133,51 @@ def _paths(corpus: CorpusConfig) -> list[Path]:
         return chosen
     paths = [path for path in files if path == raw or re.fullmatch(corpus.files, path.name)]
     if not paths:
-        raise InputError(f"corpus.raw={corpus.raw}: no texts there; run `dvc repro download`, or give the right place")
+        raise InputError(f"corpus.raw={corpus.raw}: no texts there; {_remedy(corpus)}, or give the right place")
     return paths
 
 
+def _remedy(corpus: CorpusConfig) -> str:
+    return f"run `python -m pipeline.download corpus={corpus.name} out={corpus.raw}`"
+
+
 def _lines(path: Path, encoding: str) -> Iterator[str]:
-    """The lines of a file. Raises InputError that names the one that is not of the encoding."""
+    """The lines of a file, very long ones in parts. Raises InputError that names what is not of the encoding."""
+    number, rest = 1, b""
     with path.open("rb") as file:
-        for number, line in enumerate(file, 1):
-            try:
-                yield line.decode("utf-8-sig" if number == 1 and encoding == "utf-8" else encoding)
-            except UnicodeDecodeError as error:
-                raise InputError(
-                    f"{path}, line {number}: not {encoding.upper()} (byte {line[error.start]:#04x}); convert it, for "
-                    "example with iconv, or give corpus.encoding"
-                ) from error
+        while line := file.readline(LONGEST):
+            line, rest = rest + line, b""
+            if not line.endswith(b"\n") and len(line) >= LONGEST:  # up to the last word that is whole
+                line, rest = line[: line.rfind(b" ") + 1], line[line.rfind(b" ") + 1 :]
+            yield _decoded(line, encoding, path, number)
+            number += line.endswith(b"\n")
+        yield _decoded(rest, encoding, path, number)
 
 
-def _releases(corpus: CorpusConfig) -> Iterator[tuple[str, list[text_of.Paragraph]]]:
+def _decoded(line: bytes, encoding: str, path: Path, number: int) -> str:
+    try:
+        return line.decode("utf-8-sig" if number == 1 and encoding == "utf-8" else encoding)
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"{path}, line {number}: not {encoding.upper()} (byte {line[error.start]:#04x}); convert it, for example "
+            "with iconv, or give corpus.encoding"
+        ) from error
+
+
+def _releases(corpus: CorpusConfig) -> Iterator[tuple[str, list[text_of.Piece]]]:
     """The usable press releases of the packed corpus by day, senator and file, each one paragraph, none twice."""
     packed = Path(corpus.raw, PACKED)
     if not packed.is_file():
-        raise InputError(f"corpus.raw={corpus.raw}: no {PACKED} there; download the corpus first")
+        raise InputError(f"corpus.raw={corpus.raw}: no {PACKED} there; {_remedy(corpus)}")
     with zipfile.ZipFile(packed) as archive:
         dated = sorted(filter(None, map(senate.origin, archive.namelist())))
-        seen: set[str] = set()
-        for _, senator, name in dated[: corpus.texts or None]:
+        seen: set[bytes] = set()
+        for _, senator, name in dated:
             text = " ".join(archive.read(name).decode(corpus.encoding).split())
-            words = senate.words_of(text)
-            if text not in seen and senate.usable(words):
-                seen.add(text)
-                yield f"{senator}/{Path(name).stem}", [words]
+            words, digest = senate.words_of(text), hashlib.sha256(text.encode()).digest()
+            if digest not in seen and senate.usable(words):
+                seen.add(digest)
+                yield f"{senator}/{Path(name).stem}", [(words, True)]
 
 
 def _boundaries(corpus: CorpusConfig, ends: list[int]) -> list[int]:
@@ -174,13 +196,18 @@ def _boundaries(corpus: CorpusConfig, ends: list[int]) -> list[int]:
 
 
 def _check(corpus: CorpusConfig, measured: dict[str, int]) -> None:
-    """Compares with the counts that these texts must give, unless the command asks for something else of them."""
-    overrides = {override.lstrip("+~").split("=")[0] for override in HydraConfig.get().overrides.task}
-    if corpus.texts or overrides & {f"corpus.{key}" for key in CHANGING}:
+    """Compares with the counts that these texts must give; of other choices than the shipped ones, those that stay."""
+    shipped = ROOT / "conf" / "corpus" / f"{corpus.name}.yaml"
+    if corpus.texts or not shipped.is_file():
         return
+    values = OmegaConf.load(shipped)
+    changed = any(getattr(corpus, key) != values[key] for key in CHANGING)
     for key, value in corpus.expected.items():
-        if measured[key] != value:
-            raise InputError(f"{corpus.raw}: {measured[key]:,} {key} where the {corpus.name} corpus has {value:,}")
+        if measured[key] != value and (key in ALWAYS or not changed):
+            raise InputError(
+                f"{corpus.raw}: {measured[key]:,} {key} where the {corpus.name} corpus has {value:,}; download it "
+                "again, or, if other texts or choices are meant, set corpus.expected={}"
+            )
 
 
 def _text_table(corpus: CorpusConfig, names: list[str], ends: list[int], boundaries: list[int]) -> pd.DataFrame:

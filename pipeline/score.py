@@ -22,7 +22,7 @@ def main() -> None:
         words = command.words_of(arguments.file, arguments.tokens)
         ids = usertext.ids_of(words, command.corpus)
         log_p = command.model(arguments.model).log_probabilities(usertext.before(command.corpus), ids)
-        unknown = ids == 0
+        unknown = usertext.unknown(ids, command.corpus)
         table = pd.DataFrame({"word": words, "log_probability": log_p.astype(float), "unknown": unknown})
         summary = {"words": len(ids), "unknown words": int(unknown.sum()), "perplexity": perplexity(log_p)}
         command.show(table, summary)

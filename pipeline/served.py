@@ -46,7 +46,8 @@ class Served(PythonModel):
         words = usertext.words_of(text, self.corpus)
         ids = usertext.ids_of(words, self.corpus)
         log_p = self.model.log_probabilities(usertext.before(self.corpus), ids)
-        scored = zip(words, log_p.tolist(), (ids == 0).tolist(), strict=True)
+        unknown = usertext.unknown(ids, self.corpus)
+        scored = zip(words, log_p.tolist(), unknown.tolist(), strict=True)
         return {
             "words": [{"word": word, "log_probability": p, "unknown": unknown} for word, p, unknown in scored],
             "perplexity": perplexity(log_p),

@@ -1,30 +1,35 @@
 """A user's text as the ids of a corpus."""
 
+import re
 from itertools import chain
 
 import numpy as np
 
-from pipeline.core.corpus import plain_paragraphs, stream, tokenised_paragraphs
+from pipeline.core.corpus import read_plain, read_tokens, stream
 from pipeline.core.errors import InputError
+from pipeline.core.symbols import NUMBER, UNKNOWN
+from pipeline.core.vocabulary import PROPER
 from pipeline.store import Corpus
 
 CONTEXT = 32  # marks before a text: more than any model looks back
 
 
 def words_of(text: str, corpus: Corpus, tokens: bool = False) -> list[str]:
-    """The words of a text, with a mark after each paragraph and at its end.
+    """The words of a text, with the marks that the corpus has after each paragraph and at its end.
 
     tokens: the text is tokenised, words apart by white space, a paragraph a line. Abbreviations that the corpus keeps
     whole, such as "Mr.", stay whole. Raises InputError where there are no words.
     """
+    lines = text.splitlines(keepends=True)
     if tokens:
-        paragraphs = [words for words in tokenised_paragraphs(text.splitlines()) if words]
+        pieces = [(words, True) for words, _ in read_tokens(lines) if words]
     else:
         whole = abbreviations(corpus)
-        paragraphs = [_join(paragraph, whole) for paragraph in plain_paragraphs(text.splitlines(True))]
-    if not paragraphs:
+        pieces = [(_join(words, whole), ends) for words, ends in read_plain(lines)]
+    if not any(words for words, _ in pieces):
         raise InputError("no words in the text")
-    return list(chain.from_iterable(stream(paragraphs)))
+    marks = [mark for mark, place in corpus.counts["marks"].items() if (corpus.train == place).any()]
+    return list(chain.from_iterable(stream(pieces, marks)))
 
 
 def abbreviations(corpus: Corpus) -> set[str]:
@@ -47,11 +52,22 @@ def _join(paragraph: list[str], whole: set[str]) -> list[str]:
 
 
 def ids_of(words: list[str], corpus: Corpus) -> np.ndarray:
-    """Ids (T,); 0, `<unk>`, for a word that the vocabulary does not hold."""
+    """Ids (T,), as the corpus folds its words; for a word that the vocabulary does not hold that of a symbol."""
     place = {word: k for k, word in enumerate(corpus.vocabulary)}
     if not any(word != word.lower() for word in corpus.vocabulary):  # a corpus without capitals
-        words = [word if word in place else word.lower() for word in words]
-    return np.array([place.get(word, 0) for word in words], dtype=np.int64)
+        folded = [word if word in place else word.lower() for word in words]
+        if NUMBER in place:
+            folded = [NUMBER if re.search(r"\d", word) else word for word in folded]
+    else:
+        folded = words
+    proper = place.get(PROPER, 0)
+    found = [place.get(key, proper if word[:1].isupper() else 0) for key, word in zip(folded, words, strict=True)]
+    return np.array(found, dtype=np.int64)
+
+
+def unknown(ids: np.ndarray, corpus: Corpus) -> np.ndarray:
+    """Mask (T,) of the words that the vocabulary does not hold."""
+    return np.isin(corpus.vocabulary, [UNKNOWN, PROPER])[ids]
 
 
 def before(corpus: Corpus) -> np.ndarray:

@@ -3,6 +3,7 @@
 import hashlib
 import io
 import tarfile
+import tracemalloc
 from collections import Counter
 from itertools import chain, islice
 
@@ -16,23 +17,35 @@ from pipeline.core.contexts import contexts
 from pipeline.core.errors import InputError
 
 
+def paragraphs(pieces):
+    """The pieces of each paragraph put together."""
+    found = [[]]
+    for words, ends in pieces:
+        found[-1] += words
+        found += [[]] * ends
+    assert found.pop() == []
+    return found
+
+
 def test_the_tag_stands_behind_the_last_slash():
     text = "\n\n\tThe/at 1/2/cd ,/,\nand/or/cc ./.\n\n\nNew/jj\n"
-    assert list(corpus.brown_paragraphs(io.StringIO(text))) == [["The", "1/2", ",", "and/or", "."], ["New"]]
+    assert paragraphs(corpus.read_brown(io.StringIO(text))) == [["The", "1/2", ",", "and/or", "."], ["New"]]
 
 
 def test_plain_text_keeps_inner_apostrophes_and_sets_signs_apart():
-    assert list(corpus.plain_paragraphs(io.StringIO('Don\'t, he said: "3.14!"\n \nÉté.'))) == [
+    text = 'Don\'t, he\nsaid: "3.14!"\n \n\nÉté.'
+    assert paragraphs(corpus.read_plain(io.StringIO(text))) == [
         ["Don't", ",", "he", "said", ":", '"', "3.14", "!", '"'],
         ["Été", "."],
     ]
+    assert paragraphs(corpus.read_lines(io.StringIO("One, two.\n\nThree"))) == [["One", ",", "two", "."], [], ["Three"]]
 
 
 def test_marks_follow_each_paragraph_and_each_text():
-    paragraphs = [["a"], ["b", "c"]]
-    assert list(corpus.stream(paragraphs)) == [["a", "<p>"], ["b", "c", "<p>"], ["<text>"]]
-    assert list(corpus.stream(paragraphs, ["<text>"])) == [["a"], ["b", "c"], ["<text>"]]
-    assert list(corpus.stream(paragraphs, [])) == paragraphs
+    pieces = [(["a"], True), (["b"], False), (["c"], True)]
+    assert list(corpus.stream(pieces)) == [["a", "<p>"], ["b"], ["c", "<p>"], ["<text>"]]
+    assert list(corpus.stream(pieces, ["<text>"])) == [["a"], ["b"], ["c"], ["<text>"]]
+    assert list(corpus.stream(pieces, [])) == [["a"], ["b"], ["c"]]
 
 
 def test_fold_merges_case_and_words_with_digits():
@@ -131,7 +144,7 @@ def test_brown_options(brown_raw, tmp_path, option, types, words):
 def test_brown_vocabulary_of_the_training_part(brown_raw, tmp_path):
     option = "corpus.vocabulary_from=train"
     preprocess.main(composed("preprocess", preprocess.Config, f"corpus.raw={brown_raw}", f"out={tmp_path}", option))
-    texts = [corpus.brown_paragraphs(path.open()) for path in sorted(brown_raw.iterdir())]
+    texts = [corpus.read_brown(path.open()) for path in sorted(brown_raw.iterdir())]
     words = chain.from_iterable(chain.from_iterable(map(corpus.stream, texts)))
     frequency = Counter(islice(words, 800_000))
     trained = store.read_corpus(tmp_path)
@@ -214,6 +227,35 @@ def test_press_releases_are_sorted_by_day_and_the_broken_ones_left_out(tmp_path)
     assert found.vocabulary[:2] == ["<unk>", "<proper>"] and len(found.vocabulary) == 15
     assert [len(found.ids(split)) for split in store.SPLITS] == [100, 60, 60]
     assert found.counts["texts"] == 3
+    shares = ["corpus.train=0.5", "corpus.valid=0.25", "corpus.test=0"]
+    preprocess.main(composed("preprocess", preprocess.Config, *settings, *shares, "corpus.texts=2"))
+    assert store.read_corpus(tmp_path / "out").counts["texts"] == 2  # of the usable ones
+
+
+def test_what_stays_in_memory_is_a_number_a_word(tmp_path, monkeypatch):
+    """Half a million words on one line, in pieces that are small here."""
+    monkeypatch.setattr(vocabulary, "CHUNK", 10_000)
+    monkeypatch.setattr(preprocess, "LONGEST", 10_000)
+    text, words = tmp_path / "long.txt", 500_000
+    text.write_text(" ".join(f"w{k % 997}" for k in range(words)))
+    overrides = ["corpus=text", f"corpus.raw={text}", "corpus.format=tokens", f"out={tmp_path}/out"]
+    config = composed("preprocess", preprocess.Config, *overrides)
+    tracemalloc.start()
+    try:
+        preprocess.main(config)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert store.read_corpus(tmp_path / "out").counts["words"] == words
+    assert peak < 12 * words + 4e6  # a list of its words would take 60 bytes each
+
+
+def test_a_text_without_words_is_refused(tmp_path):
+    (tmp_path / "full.txt").write_text("a b c")
+    (tmp_path / "nothing.txt").write_text("\n")
+    config = composed("preprocess", preprocess.Config, "corpus=text", f"corpus.raw={tmp_path}", f"out={tmp_path}/out")
+    with pytest.raises(InputError, match=r"nothing\.txt: no words in it"):
+        preprocess.main(config)
 
 
 def test_text_that_is_not_utf8_names_the_line(tmp_path):

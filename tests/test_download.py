@@ -66,7 +66,7 @@ def test_a_folder_named_by_the_environment_is_tried_last(tmp_path, monkeypatch):
     for name, content in TEXTS.items():
         (tmp_path / "single" / f"{name}.xz").write_bytes(lzma.compress(content))
     monkeypatch.setenv("NPLM_CORPORA", str(tmp_path / "single"))
-    fetch(tmp_path / "unpacked", "", "corpus.local=ca*.xz")
+    fetch(tmp_path / "unpacked", "", r"corpus.local=ca.*\.xz")
     assert inside(tmp_path / "unpacked") == TEXTS
 
 

@@ -47,6 +47,26 @@ def test_what_is_not_there_is_left_out(tmp_path):
     assert text.count("<figure") == 3
 
 
+def test_table_2_stands_there_where_it_was_made(tmp_path):
+    """Ratios to Kneser-Ney 5 and to the trigram beside the paper's, and the time beside the paper's."""
+    for file in ("table1.csv", "table1.svg", "intervals.csv", "genres.csv"):
+        shutil.copy2(ROOT / "reports" / file, tmp_path)
+    (tmp_path / "table2").mkdir()
+    paper = {"mlp10": 109.0, "interpolated3": 132.0, "kn5": 117.0}
+    rows = pd.read_csv(ROOT / "reports" / "table1.csv", index_col="name").loc[[*paper]]
+    rows.assign(paper_test=pd.Series(paper)).to_csv(tmp_path / "table2" / "table2.csv")
+    own = ["perplexity", "low", "high"]
+    columns = own + [f"to_{other}{end}" for other in ("kn5", "interpolated3") for end in ("", "_low", "_high")]
+    found = pd.DataFrame(0.9, index=rows.index, columns=columns).assign(seeds=1)
+    found.to_csv(tmp_path / "table2" / "intervals.csv")
+    (tmp_path / "table2-train-large.json").write_text('{"seconds": 6000.0, "words_per_second": 11000.0}')
+    page.main(composed("page", page.Config, f"reports={tmp_path}", f"timings={tmp_path}", f"out={tmp_path}"))
+    text = (tmp_path / "index.html").read_text(encoding="utf-8")
+    section = text[text.index('<section id="table2">') : text.index('<section id="words">')]
+    assert "0.932" in section and "0.826" in section  # the paper's ratios of its MLP10
+    assert "<td>100.0</td>\n<td>11,000</td>" in section and "<td>30,240</td>\n<td>39</td>" in section
+
+
 def test_a_figure_is_the_same_for_the_same_data_and_takes_the_colour_of_the_text():
     table = pd.DataFrame({"model.n": [2, 3, 2, 3], "model.h": [0, 0, 9, 9], "valid": [300.0, 280, 290, 260]})
     one, two = (figures.maps({"direct": table}, "model.n", "model.h") for _ in range(2))

@@ -31,7 +31,15 @@ def test_ratios_are_to_the_same_tokens_of_the_yardstick(built):
     assert ratios.loc["mlp1", ["test", "test_seen", "paper_test"]].tolist() == pytest.approx([0.7, 0.69, 0.75])
     assert ratios["reached"].tolist() == [True, False]
     assert table.ratios(built, "").empty
+    unprinted = table.ratios(built.assign(paper_test=pd.NA), "kn5")
+    assert unprinted["reached"].isna().all() and "| yes" not in table.ratio_markdown(unprinted)
     assert "0.850" in table.ratio_markdown(ratios)
+
+
+def test_perplexities_of_another_corpus_are_not_compared(built):
+    assert "-53.3%" in table.markdown(built) and "against paper" in table.latex(built)
+    assert "%" not in table.markdown(built, same_corpus=False)
+    assert "against paper" not in table.latex(built, same_corpus=False)
 
 
 def test_a_network_is_the_mean_of_its_seeds(tmp_path):

@@ -1,46 +1,65 @@
 """From the text of a corpus to one stream of words with marks after paragraphs and texts (paper, section 4).
 
-A reader turns lines into paragraphs one after the other, so that a text may be longer than memory.
+A reader turns lines into pieces of paragraphs one after the other, so that a text or paragraph may be longer than
+memory. A line that is given in parts ends with the part that ends with a newline.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from pipeline.core.symbols import NUMBER, PARAGRAPH, TEXT
 
-Paragraph = list[str]
+Piece = tuple[list[str], bool]  # words, and whether a paragraph ends with them
+
+TAGGED = re.compile(r"(\S+)/\S+")
+PLAIN = re.compile(r"\w+(?:['’.,]\w+)*|[^\w\s]")
 
 
-def brown_paragraphs(lines: Iterable[str]) -> Iterator[Paragraph]:
-    """The words of one Brown file in Form C, 'word/tag' a word, sentences a line, blank lines between paragraphs.
+def read_brown(lines: Iterable[str]) -> Iterator[Piece]:
+    """One Brown file in Form C, 'word/tag' a word, sentences a line, blank lines between paragraphs.
 
     The tag stands behind the last slash: '1/2/cd' is the word '1/2'.
     """
-    return (re.findall(r"(\S+)/\S+", block) for block in _blocks(lines))
+    return _paragraphs(lines, TAGGED.findall)
 
 
-def plain_paragraphs(lines: Iterable[str]) -> Iterator[Paragraph]:
-    """The words of plain text, blank lines between paragraphs: runs of letters and digits, apostrophes and points
-    inside them kept (don't, 3.14); each other sign is a word of its own."""
-    return (re.findall(r"\w+(?:['’.,]\w+)*|[^\w\s]", block) for block in _blocks(lines))
+def read_plain(lines: Iterable[str]) -> Iterator[Piece]:
+    """Plain text, blank lines between paragraphs. Words are runs of letters and digits, apostrophes and points inside
+    them kept (don't, 3.14); each other sign is a word of its own."""
+    return _paragraphs(lines, PLAIN.findall)
 
 
-def tokenised_paragraphs(lines: Iterable[str]) -> Iterator[Paragraph]:
-    """A line a paragraph, words apart by white space; an empty line is an empty paragraph."""
-    return (line.split() for line in lines)
+def read_lines(lines: Iterable[str]) -> Iterator[Piece]:
+    """Plain text, a line a paragraph; an empty line is an empty paragraph."""
+    return _lines(lines, PLAIN.findall)
 
 
-def _blocks(lines: Iterable[str]) -> Iterator[str]:
-    """Runs of lines that are not blank."""
-    block: list[str] = []
+def read_tokens(lines: Iterable[str]) -> Iterator[Piece]:
+    """Tokenised text, words apart by white space, a line a paragraph; an empty line is an empty paragraph."""
+    return _lines(lines, str.split)
+
+
+def _paragraphs(lines: Iterable[str], words_of: Callable[[str], list[str]]) -> Iterator[Piece]:
+    """Paragraphs are runs of lines that are not blank."""
+    within = False
     for line in lines:
         if line.strip():
-            block.append(line)
-        elif block:
-            yield "".join(block)
-            block = []
-    if block:
-        yield "".join(block)
+            yield words_of(line), False
+        elif within:
+            yield [], True
+        within = bool(line.strip())
+    if within:
+        yield [], True
+
+
+def _lines(lines: Iterable[str], words_of: Callable[[str], list[str]]) -> Iterator[Piece]:
+    """Paragraphs are lines."""
+    ends = True
+    for line in lines:
+        ends = line.endswith("\n")
+        yield words_of(line), ends
+    if not ends:
+        yield [], True
 
 
 def fold(words: Sequence[str]) -> list[str]:
@@ -49,9 +68,9 @@ def fold(words: Sequence[str]) -> list[str]:
     return [NUMBER if digit.search(word) else word.lower() for word in words]
 
 
-def stream(paragraphs: Iterable[Paragraph], marks: Sequence[str] = (PARAGRAPH, TEXT)) -> Iterator[list[str]]:
-    """The words of a text, a paragraph at a time, with those of the two marks that are wanted."""
-    for paragraph in paragraphs:
-        yield [*paragraph, PARAGRAPH] if PARAGRAPH in marks else paragraph
+def stream(pieces: Iterable[Piece], marks: Sequence[str] = (PARAGRAPH, TEXT)) -> Iterator[list[str]]:
+    """The words of a text, a piece at a time, with those of the two marks that are wanted."""
+    for words, ends in pieces:
+        yield [*words, PARAGRAPH] if ends and PARAGRAPH in marks else words
     if TEXT in marks:
         yield [TEXT]

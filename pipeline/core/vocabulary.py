@@ -1,6 +1,7 @@
 """The vocabulary: rare words merged into one symbol, ids by falling frequency (paper, section 4)."""
 
 from collections.abc import Callable, Sequence
+from itertools import islice
 
 import numpy as np
 import pandas as pd
@@ -29,9 +30,10 @@ class Types:
             self._flush()
 
     def coded(self) -> tuple[list[str], np.ndarray]:
-        """The types in the order in which they came, and the stream (T,) int32 in their places."""
+        """The types in the order in which they came, and the stream (T,) int32 in their places. To be called once."""
         self._flush()
-        return list(self._code), np.concatenate([np.empty(0, np.int32), *self._codes])
+        codes, self._codes = np.concatenate([np.empty(0, np.int32), *self._codes]), []
+        return list(self._code), codes
 
     def _flush(self) -> None:
         codes, types = pd.factorize(np.asarray(self._waiting, dtype=object))
@@ -61,22 +63,31 @@ def build(
     """
     folded_of_type, folded = pd.factorize(np.asarray(fold(types) if fold else types, dtype=object))
     symbols = [UNKNOWN, PROPER] if proper else [UNKNOWN]
-    occurring = np.bincount(folded_of_type, np.bincount(codes, minlength=len(types)), len(folded)) > 0
-    frequency = np.bincount(folded_of_type, np.bincount(codes[:counted], minlength=len(types)), len(folded))
+    occurring = np.bincount(folded_of_type, _frequency(codes, len(types)), len(folded)) > 0
+    frequency = np.bincount(folded_of_type, _frequency(codes[:counted], len(types)), len(folded))
     marks = np.isin(folded, [PARAGRAPH, TEXT]) & (occurring | (folded == TEXT))
     kept = np.flatnonzero(((frequency > rare) | marks) & ~np.isin(folded, symbols))
-    kept = kept[np.lexsort((folded[kept].astype(str), -frequency[kept], ~marks[kept]))]  # marks first, if some must go
+    by_frequency = sorted(kept, key=lambda word: (-frequency[word], folded[word]))
     if size:
         if size < len(symbols) + marks.sum() + 1:
             raise InputError(f"a vocabulary of {size} words has no room for more than its symbols")
-        kept = kept[: size - len(symbols)]
-    kept = kept[np.lexsort((folded[kept].astype(str), -frequency[kept]))]
+        room = size - len(symbols) - marks.sum()
+        among = set(islice((word for word in by_frequency if not marks[word]), room))
+        by_frequency = [word for word in by_frequency if marks[word] or word in among]
     id_of_folded = np.zeros(len(folded), dtype=np.int32)
     for number, symbol in enumerate(symbols):
         id_of_folded[folded == symbol] = number
-    id_of_folded[kept] = np.arange(len(symbols), len(symbols) + len(kept))
+    id_of_folded[by_frequency] = np.arange(len(symbols), len(symbols) + len(by_frequency))
     id_of_type = id_of_folded[folded_of_type]
     if proper:
         capital = np.fromiter((word[:1].isupper() for word in types), bool, len(types))
         id_of_type[(id_of_type == 0) & capital] = 1
-    return [*symbols, *folded[kept]], id_of_type[codes], int(occurring.sum())
+    return [*symbols, *folded[by_frequency]], id_of_type[codes], int(occurring.sum())
+
+
+def _frequency(codes: np.ndarray, types: int) -> np.ndarray:
+    """How often each code occurs, (types,). A part at a time: bincount makes 8 bytes of each code's 4."""
+    total = np.zeros(types, dtype=np.int64)
+    for start in range(0, len(codes), CHUNK):
+        total += np.bincount(codes[start : start + CHUNK], minlength=types)
+    return total

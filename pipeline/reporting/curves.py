@@ -12,6 +12,7 @@ def draw(rows: list[Row], predictions: Path, seeds: list[int]) -> str:
     """Reads curve.csv of each row's seeds; an SVG."""
     with style.figure(8, 4.5) as figure:
         axes = figure.add_subplot()
+        axes.set_ylabel("validation perplexity (stopping tokens)")
         for row in rows:
             curves = [folder / "curve.csv" for folder in folders_of(row, predictions, seeds)]
             colour = None
@@ -29,9 +30,9 @@ def draw(rows: list[Row], predictions: Path, seeds: list[int]) -> str:
                 colour = line.get_color()
             if colour and "valid" in row.paper:
                 axes.axhline(row.paper["valid"], color=colour, linestyle=":", linewidth=1)
+                axes.set_ylabel("validation perplexity (stopping tokens); dotted: the paper's")
         axes.xaxis.get_major_locator().set_params(integer=True)
         axes.set_xlabel("epoch")
-        axes.set_ylabel("validation perplexity (stopping tokens); dotted: the paper's")
         if axes.lines:
             axes.legend(fontsize=9)
         return style.svg(figure)
