@@ -51,7 +51,7 @@ class CorpusConfig:
     valid: float
     test: float  # 0: the rest
     genres: dict[str, str]  # a text's name up to its number -> genre
-    expected: dict[str, int]  # counts that must come out
+    expected: dict[str, int] | None  # counts that must come out
     paper: dict[str, int]  # the paper's counts
 
     def __post_init__(self):

@@ -151,7 +151,8 @@ def _lines(path: Path, encoding: str) -> Iterator[str]:
                 line, rest = line[: line.rfind(b" ") + 1], line[line.rfind(b" ") + 1 :]
             yield _decoded(line, encoding, path, number)
             number += line.endswith(b"\n")
-        yield _decoded(rest, encoding, path, number)
+        if rest:
+            yield _decoded(rest, encoding, path, number)
 
 
 def _decoded(line: bytes, encoding: str, path: Path, number: int) -> str:
@@ -173,7 +174,7 @@ def _releases(corpus: CorpusConfig) -> Iterator[tuple[str, list[text_of.Piece]]]
         dated = sorted(filter(None, map(senate.origin, archive.namelist())))
         seen: set[bytes] = set()
         for _, senator, name in dated:
-            text = " ".join(archive.read(name).decode(corpus.encoding).split())
+            text = " ".join(senate.decoded(archive.read(name), corpus.encoding).split())
             words, digest = senate.words_of(text), hashlib.sha256(text.encode()).digest()
             if digest not in seen and senate.usable(words):
                 seen.add(digest)
@@ -201,12 +202,12 @@ def _check(corpus: CorpusConfig, measured: dict[str, int]) -> None:
     if corpus.texts or not shipped.is_file():
         return
     values = OmegaConf.load(shipped)
-    changed = any(getattr(corpus, key) != values[key] for key in CHANGING)
-    for key, value in corpus.expected.items():
+    changed = any(key in values and getattr(corpus, key) != values[key] for key in CHANGING)
+    for key, value in (corpus.expected or {}).items():
         if measured[key] != value and (key in ALWAYS or not changed):
             raise InputError(
                 f"{corpus.raw}: {measured[key]:,} {key} where the {corpus.name} corpus has {value:,}; download it "
-                "again, or, if other texts or choices are meant, set corpus.expected={}"
+                "again, or, if other texts or choices are meant, set corpus.expected=null"
             )
 
 

@@ -12,7 +12,7 @@ import pytest
 from conftest import FEW, composed
 
 from pipeline import download, preprocess, store
-from pipeline.core import corpus, vocabulary
+from pipeline.core import corpus, senate, vocabulary
 from pipeline.core.contexts import contexts
 from pipeline.core.errors import InputError
 
@@ -217,7 +217,7 @@ def test_press_releases_are_sorted_by_day_and_the_broken_ones_left_out(tmp_path)
     download.main(composed("download", download.Config, *given))
     download.main(composed("download", download.Config, *given, f"corpus.path={tmp_path}/nowhere"))  # it is there
     sizes = ["corpus.train=100", "corpus.valid=60", "corpus.test=60", "corpus.size=15"]
-    settings = ["corpus=senate", f"corpus.raw={raw}", *sizes, f"out={tmp_path}/out"]
+    settings = ["corpus=senate", f"corpus.raw={raw}", "corpus.expected=null", *sizes, f"out={tmp_path}/out"]
     preprocess.main(composed("preprocess", preprocess.Config, *settings))
     found = store.read_corpus(tmp_path / "out")
     names = found.texts["name"].drop_duplicates().tolist()
@@ -230,6 +230,11 @@ def test_press_releases_are_sorted_by_day_and_the_broken_ones_left_out(tmp_path)
     shares = ["corpus.train=0.5", "corpus.valid=0.25", "corpus.test=0"]
     preprocess.main(composed("preprocess", preprocess.Config, *settings, *shares, "corpus.texts=2"))
     assert store.read_corpus(tmp_path / "out").counts["texts"] == 2  # of the usable ones
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "latin-1"])
+def test_press_releases_are_of_two_encodings(encoding):
+    assert senate.decoded("Señor Menéndez".encode(encoding), "latin-1") == "Señor Menéndez"
 
 
 def test_what_stays_in_memory_is_a_number_a_word(tmp_path, monkeypatch):

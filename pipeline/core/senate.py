@@ -25,6 +25,14 @@ def origin(path: str) -> tuple[date, str, str] | None:
     return day, found["senator"], path
 
 
+def decoded(content: bytes, encoding: str) -> str:
+    """A text of UTF-8, as some 1,500 are, or else of the encoding given; Latin-1 never fails."""
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError:
+        return content.decode(encoding)
+
+
 def words_of(text: str) -> list[str]:
     """Numbers, words with an inner apostrophe whole, each other sign alone."""
     return WORDS.findall(text)
