@@ -31,13 +31,16 @@ def machine() -> str:
     """Processor, cores and versions of this machine."""
     cpuinfo = Path("/proc/cpuinfo")
     names = re.findall(r"model name\s*: (.*)", cpuinfo.read_text()) if cpuinfo.is_file() else []
-    commit = subprocess.run(
-        ["git", "describe", "--always", "--dirty"], capture_output=True, text=True, check=True
-    ).stdout.strip()
+    changed = _git("status", "--porcelain", "--", "benchmarks", "conf", "pipeline")  # not the report itself
+    commit = _git("rev-parse", "--short", "HEAD") + "-dirty" * bool(changed)
     return (
         f"{datetime.date.today()}, commit {commit}; {os.cpu_count()} cores, {(names or [platform.processor()])[0]}, "
         f"{torch.backends.cpu.get_cpu_capability()}; Python {platform.python_version()}, torch {torch.__version__}"
     )
+
+
+def _git(*arguments: str) -> str:
+    return subprocess.run(["git", *arguments], capture_output=True, text=True, check=True).stdout.strip()
 
 
 def race_text(curves: pd.DataFrame) -> str:
