@@ -31,7 +31,7 @@ def test_ratios_are_to_the_same_tokens_of_the_yardstick(built):
     assert ratios.loc["mlp1", ["test", "test_seen", "paper_test"]].tolist() == pytest.approx([0.7, 0.69, 0.75])
     assert ratios["reached"].tolist() == [True, False]
     assert table.ratios(built, "").empty
-    unprinted = table.ratios(built.assign(paper_test=np.nan), "kn5")
+    unprinted = table.ratios(built.assign(paper_test=pd.array([pd.NA] * len(built), dtype="Int64")), "kn5")
     assert unprinted["reached"].isna().all() and "| yes" not in table.ratio_markdown(unprinted)
     assert "0.850" in table.ratio_markdown(ratios)
 

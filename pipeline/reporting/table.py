@@ -102,10 +102,10 @@ def ratios(table: pd.DataFrame, yardstick: str) -> pd.DataFrame:
     ratio = pd.DataFrame({"row": networks["row"]})
     if yardstick not in table.index:
         return ratio.iloc[:0]
-    measure = table.loc[yardstick]
     for split in ("valid", "test"):
         for column in (split, f"{split}_seen", f"paper_{split}"):
-            ratio[column] = networks[column].astype(float) / float(measure[column])
+            values = table[column].astype(float)  # what the paper does not print is NaN
+            ratio[column] = values[networks.index] / values[yardstick]
     below = [
         ratio[f"{split}{tokens}"] <= ratio[f"paper_{split}"] for split in ("valid", "test") for tokens in ("", "_seen")
     ]
