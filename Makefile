@@ -2,7 +2,8 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 PYTHON ?= python3.11
-JOBS ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu)
+# nproc says 1 where OMP_NUM_THREADS does.
+JOBS ?= $(shell env -u OMP_NUM_THREADS nproc 2>/dev/null || sysctl -n hw.ncpu)
 BIN := .venv/bin
 DEMO := outputs/demo
 GRID ?= recipe
