@@ -107,12 +107,11 @@ def summary(curves: pd.DataFrame) -> pd.DataFrame:
         goal = both.loc[both["who"] == "plain", "perplexity"].min()
         for who, runs in both.groupby("who"):
             share = 1 if who == "plain" else CORES
-            choices = []
             for choice, run in runs.groupby("choice"):
                 reached = run[run["perplexity"] <= goal].groupby("seed")["seconds"].min()
                 complete = len(reached) == run["seed"].nunique()
                 last = run.groupby("seed").last()
-                choices.append(
+                lines.append(
                     {
                         "model": model,
                         "who": who,
@@ -124,5 +123,4 @@ def summary(curves: pd.DataFrame) -> pd.DataFrame:
                         "peak memory, MB": run["peak_memory_mb"].max(),
                     }
                 )
-            lines += choices
     return pd.DataFrame(lines).set_index(["model", "who", "choice"])

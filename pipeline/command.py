@@ -5,13 +5,15 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import torch
 
 from pipeline import store, usertext
 from pipeline.app import exit_code
 from pipeline.core.errors import InputError
-from pipeline.models import Model, load
+from pipeline.models import Model, check_corpus, load
+from pipeline.weights import folder_of, read_features
 
 
 class Command:
@@ -30,7 +32,7 @@ class Command:
 
     def run(self, main: Callable[[argparse.Namespace], None]) -> None:
         """Parses and calls main; a mistake of the user's ends in one line and exit code 2."""
-        self.arguments = self.parser.parse_args()
+        self.arguments = self.parser.parse_intermixed_args()
         torch.set_num_threads(1)
         try:
             self.corpus = store.read_corpus(self.arguments.data)
@@ -44,13 +46,24 @@ class Command:
         """A model by name."""
         return load(name, self.corpus, self.arguments.predictions, self.arguments.clusters)
 
+    def features(self, name: str) -> np.ndarray:
+        """C (V, m) of a network by name."""
+        folder = folder_of(name, self.arguments.predictions)
+        check_corpus(folder, self.corpus)
+        return read_features(folder)
+
     def words_of(self, file: str, tokens: bool = False) -> list[str]:
         """The words of a text file, `-`: standard input; see usertext.words_of."""
-        text = sys.stdin.read() if file == "-" else _read(Path(file))
+        where = "standard input" if file == "-" else file
         try:
-            return usertext.words_of(text, self.corpus, tokens)
+            content = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+            return usertext.words_of(content.decode("utf-8-sig"), self.corpus, tokens)
+        except OSError as error:
+            raise InputError(f"{where}: {error.strerror or error}") from error
+        except UnicodeDecodeError as error:
+            raise InputError(f"{where}: not UTF-8; convert it, for example with iconv") from error
         except InputError as error:
-            raise InputError(f"{file}: {error}") from error
+            raise InputError(f"{where}: {error}") from error
 
     def show(self, table: pd.DataFrame, summary: dict | None = None) -> None:
         """The table in the format asked for; the summary below it, or around it in JSON."""
@@ -67,10 +80,13 @@ class Command:
                 print(f"{key}: {value:,.2f}" if isinstance(value, float) else f"{key}: {value}")
 
 
-def _read(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}") from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not UTF-8; convert it, for example with iconv") from error
+def above_zero(text: str) -> int:
+    """An argument that is a whole number above zero."""
+    if not text.isdecimal() or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above zero")
+    return int(text)
+
+
+def not_negative(text: str) -> int:
+    """An argument that is a whole number, zero or above."""
+    return 0 if text == "0" else above_zero(text)

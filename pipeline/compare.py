@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 
 from pipeline import usertext
-from pipeline.command import Command
+from pipeline.command import Command, above_zero
+from pipeline.core.errors import InputError
 from pipeline.core.evaluation import perplexity
 
 
@@ -15,9 +16,11 @@ def main() -> None:
     command.parser.add_argument("b", metavar="B", help="another, such as kn5")
     command.parser.add_argument("file", nargs="?", default="-", help="a text; - (default): standard input")
     command.parser.add_argument("--tokens", action="store_true", help="tokenised: words apart by white space")
-    command.parser.add_argument("--count", type=int, default=20, help="words shown")
+    command.parser.add_argument("--count", type=above_zero, default=20, help="words shown")
 
     def compare(arguments) -> None:
+        if arguments.a == arguments.b:
+            raise InputError(f"{arguments.a} and {arguments.b}: give two models")
         words = command.words_of(arguments.file, arguments.tokens)
         ids = usertext.ids_of(words, command.corpus)
         before = usertext.before(command.corpus)

@@ -11,7 +11,6 @@ import pandas as pd
 
 from pipeline.command import Command
 from pipeline.core.errors import InputError
-from pipeline.weights import folder_of, read_features
 
 PROJECTOR = """embeddings {
   tensor_name: "C"
@@ -28,14 +27,17 @@ def main() -> None:
     command.parser.add_argument("folder", type=Path, help="where the files go")
 
     def export(arguments) -> None:
-        features = read_features(folder_of(arguments.model, arguments.predictions))
+        features = command.features(arguments.model)
         vocabulary = command.corpus.vocabulary
         spaced = [word for word in vocabulary if not word or len(word.split()) != 1]
         if spaced:
             raise InputError(f"{spaced[0]!r} has white space, which none of these formats can hold")
         counts = np.bincount(command.corpus.train, minlength=len(vocabulary))
         folder = arguments.folder
-        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"{folder}: {error.strerror}; give a folder that is there or can be made") from error
         size = f"{features.shape[0]} {features.shape[1]}"
         rows = np.char.mod("%.6g", features)
         lines = [f"{word} {' '.join(row)}" for word, row in zip(vocabulary, rows, strict=True)]

@@ -9,7 +9,7 @@ import pandas as pd
 from scipy.special import softmax
 
 from pipeline import usertext
-from pipeline.command import Command
+from pipeline.command import Command, above_zero, not_negative
 from pipeline.core.errors import InputError
 from pipeline.core.symbols import PARAGRAPH, TEXT
 
@@ -18,15 +18,15 @@ def main() -> None:
     """python -m pipeline.generate MODEL"""
     command = Command("generate", __doc__)
     command.parser.add_argument("model", help="such as mlp1, kn5, mlp2, best-ngram; with a seed: mlp1/2")
-    command.parser.add_argument("--words", type=int, default=100, help="how many; fewer where the text ends")
+    command.parser.add_argument("--words", type=above_zero, default=100, help="how many; fewer where the text ends")
     command.parser.add_argument("--start", default="", help="words to go on from")
-    command.parser.add_argument("--seed", type=int, default=0)
-    command.parser.add_argument("--temperature", type=float, default=1.0)
-    command.parser.add_argument("--top", type=int, default=0, help="draw from so many; 0: from all")
+    command.parser.add_argument("--seed", type=not_negative, default=0, help="the same gives the same text")
+    command.parser.add_argument("--temperature", type=float, default=1.0, help="below 1: likelier words more often")
+    command.parser.add_argument("--top", type=not_negative, default=0, help="draw from so many; 0: from all")
 
     def generate(arguments) -> None:
-        if not (arguments.temperature > 0 and arguments.words > 0 and arguments.top >= 0):
-            raise InputError("--temperature and --words must be above zero, --top not below it")
+        if not 0.01 <= arguments.temperature <= 100:
+            raise InputError(f"--temperature {arguments.temperature:g}: choose from 0.01 to 100")
         model, random = command.model(arguments.model), np.random.default_rng(arguments.seed)
         vocabulary = command.corpus.vocabulary
         start = usertext.words_of(arguments.start, command.corpus) if arguments.start.strip() else []

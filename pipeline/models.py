@@ -20,6 +20,8 @@ from pipeline.core.ngrams import counts, interpolated
 from pipeline.core.scoring import log_probabilities
 from pipeline.weights import folder_of, read_network
 
+CHECKED = 1000  # tokens of test, on which a model that is counted again must be the one that was made
+
 
 class Model(Protocol):
     """A language model over the ids of a vocabulary."""
@@ -122,21 +124,39 @@ def load(name: str, corpus: store.Corpus, predictions: Path, clusters: Path) -> 
     if not (folder / "metrics.json").is_file():
         there = sorted(path.name for path in predictions.glob("*") if (path / "0" / "metrics.json").is_file())
         raise InputError(f"no model {name!r} in {predictions}; there are: {', '.join(there) or 'none, run make repro'}")
+    check_corpus(folder, corpus)
     if (folder / "weights.json").is_file():
         return _mixture(store.read_json(folder / "weights.json"), corpus, predictions, clusters)
     if (folder / "weights.safetensors").is_file():
         model = NetworkModel(read_network(folder, len(corpus.vocabulary)), corpus.mark)
     else:
-        model = _ngram(folder.parent.name, corpus, clusters)
+        model = _ngram(folder, corpus, clusters)
     return Treated(model, corpus.unseen, store.read_json(folder / "metrics.json")["share"])
 
 
-def _ngram(name: str, corpus: store.Corpus, clusters: Path) -> Model:
-    file = ROOT / "conf" / "ngram" / f"{name}.yaml"
+def check_corpus(folder: Path, corpus: store.Corpus) -> None:
+    """Raises InputError where the model in a folder was not made from this corpus, as far as its arrays show."""
+    array = folder / "test.npy"
+    if array.is_file() and np.load(array, mmap_mode="r").shape != corpus.test.shape:
+        raise InputError(f"{folder} was made from another corpus: give --data and --predictions of the same one")
+
+
+def _ngram(folder: Path, corpus: store.Corpus, clusters: Path) -> Model:
+    file = ROOT / "conf" / "ngram" / f"{folder.parent.name}.yaml"
     if not file.is_file():
-        raise InputError(f"{name} has neither weights nor a file {file}, so it can't be used on new text")
+        raise InputError(f"{folder} holds no weights, and there is no {file} to count it again by")
     chosen = ngrams.Ngram(**OmegaConf.to_container(OmegaConf.load(file)))
-    return NgramModel(ngrams.fit(chosen, corpus, clusters), len(corpus.vocabulary), chosen.order - 1)
+    try:
+        model = ngrams.fit(chosen, corpus, clusters)
+    except InputError as error:
+        raise InputError(f"{file}: {error}") from error
+    made = folder / "raw" / "test.npy"
+    if made.is_file():
+        first = corpus.test[:CHECKED]
+        again = model.log_probabilities(corpus.before("test"), first)
+        if not np.allclose(again, np.load(made, mmap_mode="r")[:CHECKED], atol=1e-3):
+            raise InputError(f"{folder} was made with other options than {file} has: give them a file of their own")
+    return NgramModel(model, len(corpus.vocabulary), chosen.order - 1)
 
 
 def _mixture(weights: dict, corpus: store.Corpus, predictions: Path, clusters: Path) -> Model:

@@ -3,10 +3,9 @@
 import numpy as np
 import pandas as pd
 
-from pipeline.command import Command
+from pipeline.command import Command, above_zero, not_negative
 from pipeline.core.errors import InputError
 from pipeline.core.neighbours import nearest
-from pipeline.weights import folder_of, read_features
 
 
 def main() -> None:
@@ -14,8 +13,8 @@ def main() -> None:
     command = Command("neighbours", __doc__)
     command.parser.add_argument("word")
     command.parser.add_argument("--model", default="mlp1", help="a network, such as mlp9 or mlp1/2")
-    command.parser.add_argument("--count", type=int, default=10)
-    command.parser.add_argument("--seen", type=int, default=10, help="only words that training shows so often or more")
+    command.parser.add_argument("--count", type=above_zero, default=10, help="words shown")
+    command.parser.add_argument("--seen", type=not_negative, default=10, help="only words that training shows so often")
 
     def neighbours(arguments) -> None:
         vocabulary = command.corpus.vocabulary
@@ -25,10 +24,14 @@ def main() -> None:
                 f"{arguments.word!r} is not in the vocabulary of {arguments.data}"
                 + (f"; {', '.join(map(repr, alike))} is" if alike else ": it is too rare there, or another spelling")
             )
-        features = read_features(folder_of(arguments.model, arguments.predictions))
-        often = np.bincount(command.corpus.train, minlength=len(vocabulary)) >= arguments.seen
+        features = command.features(arguments.model)
+        counts = np.bincount(command.corpus.train, minlength=len(vocabulary))
         word = vocabulary.index(arguments.word)
-        ids, cosines = nearest(features, word, arguments.count, often)
+        if counts[word] == 0:
+            raise InputError(f"{arguments.word!r} never occurs in training, so it has learned no features")
+        ids, cosines = nearest(features, word, arguments.count, counts >= arguments.seen)
+        if not len(ids):
+            raise InputError(f"no other word occurs {arguments.seen} times in training: lower --seen")
         command.show(pd.DataFrame({"word": [vocabulary[i] for i in ids], "cosine": cosines.astype(float)}))
 
     command.run(neighbours)

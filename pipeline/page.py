@@ -46,7 +46,7 @@ def main(config: Config) -> None:
         rows[f"paper_ratio_{split}"] = paper / paper[config.yardstick]
     rows["shape"] = [_shape(row) for row in rows.to_dict("records")]
     genres = pd.read_csv(reports / "genres.csv", index_col="genre")
-    compared = {name: rows.loc[name, "row"] for name in config.genres}
+    compared = {name: f"{rows.loc[name, 'row']}, {rows.loc[name, 'shape']}" for name in config.genres}
     networks = rows[rows["model"] == "network"]
     spent = costs(Path(config.timings))
     drawn = dict(_figures(config, reports, rows, genres, compared))

@@ -88,6 +88,7 @@ def main(config: Config) -> None:
     counts = {
         **measured,
         "paper": corpus.paper,
+        "format": corpus.format,
         "boundaries": boundaries,
         "marks": {mark: kept.index(mark) for mark in (PARAGRAPH, TEXT) if mark in kept},
         "unknown_rate": {split: float(np.mean(part <= corpus.proper)) for split, part in splits.items()},

@@ -2,9 +2,9 @@
 
 Each output of a stage in a dvc.lock is a run, whether it was computed here or restored by DVC: parameters from the
 lock, figures and learning curve from the output, the paper's row as a note, the corpus as a data set. A run that the
-stage itself has logged is completed, not logged again. Networks with seed 0 and the best n-gram become models that
-`mlflow models serve` serves; the best by validation is registered as `nplm`, alias `best`. To repeat it changes
-nothing.
+stage itself has logged is completed, not logged again. Of Brown's models, networks with seed 0 and the best n-gram
+become models that `mlflow models serve` serves; the best by validation is registered as `nplm`, alias `best`. To repeat
+it changes nothing.
 """
 
 import argparse
@@ -15,6 +15,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,7 +37,7 @@ os.environ.setdefault("MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT", "true")
 
 OUTPUT = "nplm.output"  # tag: DVC's md5 of the output that a run shows
 MODEL, ALIAS = "nplm", "best"
-BEST_NGRAM = "best-ngram"
+BEST_NGRAM, BROWN = "best-ngram", "brown"
 
 log = logging.getLogger(__name__)
 
@@ -58,9 +59,16 @@ class Output:
         return {k: v for k, v in store.read_json(self.folder / "metrics.json").items() if isinstance(v, (int, float))}
 
     @property
+    def corpus(self) -> str:
+        """Which corpus it is of: predictions/<name>/<seed> is Brown's, predictions/<corpus>/<name>/<seed> another's."""
+        above = self.folder.parent.parent.name
+        return BROWN if above == "predictions" else above
+
+    @property
     def serves(self) -> bool:
-        """Whether it becomes a model: a network's first seed, or the best n-gram."""
-        return (self.seed == 0 and (self.folder / "weights.safetensors").is_file()) or self.name == BEST_NGRAM
+        """Whether it becomes a model: a network's first seed, or the best n-gram. Other corpora's are too large."""
+        network = self.seed == 0 and (self.folder / "weights.safetensors").is_file()
+        return self.corpus == BROWN and (network or self.name == BEST_NGRAM)
 
 
 def outputs(root: Path) -> Iterator[Output]:
@@ -71,18 +79,19 @@ def outputs(root: Path) -> Iterator[Output]:
         for stage, entry in yaml.safe_load(lock.read_text(encoding="utf-8"))["stages"].items():
             for out in entry.get("outs", []):
                 folder = Path(os.path.normpath(lock.parent / entry.get("wdir", ".") / out["path"]))
-                if folder.parent.parent.name == "predictions" and (folder / "metrics.json").is_file():
+                if (root / "predictions") in folder.parents and (folder / "metrics.json").is_file():
                     values = {Path(file).stem: value for file, value in entry.get("params", {}).items()}
                     yield Output(stage.split("@")[0], folder.parent.name, int(folder.name), folder, out["md5"], values)
 
 
-def paper_rows(root: Path) -> dict[str, str]:
-    """By our model's name: its row of the paper and the paper's figures."""
+def paper_rows(root: Path) -> dict[tuple[bool, str], str]:
+    """By whether it is of the paper's corpus, Brown, and by our model's name: its row of the paper and its figures."""
     rows = {}
     for file in sorted((root / "conf" / "table").glob("*.yaml")):
-        for row in OmegaConf.load(file).rows:
+        table = OmegaConf.load(file)
+        for row in table.rows:
             figures = ", ".join(f"{split} {value:g}" for split, value in row.get("paper", {}).items())
-            rows[row.name] = f"{row.row}. " + (
+            rows[table.same_corpus, row.name] = f"{row.row}. " + (
                 f"The paper's perplexity: {figures}." if figures else "Not in the paper."
             )
     return rows
@@ -95,9 +104,12 @@ class Publisher:
         self.root = root
         self.client = tracking.open_client()
         self.experiment = tracking.experiment_of(self.client)
-        self.corpus = store.read_json(root / "data" / "brown" / "counts.json")
-        self.parent = tracking.group_run(self.client, tracking.code_state(), self.corpus["digest"])
+        self.code = tracking.code_state()
         self.notes = paper_rows(root)
+
+    def digest(self, corpus: str) -> str:
+        """The digest of a corpus that preprocess wrote."""
+        return store.read_json(self.root / "data" / corpus / "counts.json")["digest"]
 
     def publish(self, output: Output) -> Run:
         """The run of an output: found by its tag, else one that the stage logged, else a new one."""
@@ -123,8 +135,9 @@ class Publisher:
         )
 
     def _create(self, output: Output) -> Run:
-        tags = {"stage": output.stage, "model": output.name, "seed": output.seed, "data": self.corpus["digest"]}
-        tags |= {tracking.PARENT: self.parent}
+        digest = self.digest(output.corpus)
+        tags = {"stage": output.stage, "model": output.name, "seed": output.seed, "data": digest}
+        tags |= {tracking.PARENT: tracking.group_run(self.client, self.code, digest)}
         run = self.client.create_run(
             self.experiment, run_name=f"{output.name}-{output.seed}", tags=tracking.strings(tags)
         )
@@ -141,22 +154,24 @@ class Publisher:
 
     def _complete(self, run_id: str, output: Output) -> None:
         data = Dataset(
-            name="brown",
-            digest=self.corpus["digest"][:36],  # as long as MLflow takes it; the tag `data` has all of it
+            name=output.corpus,
+            digest=self.digest(output.corpus)[:36],  # as long as MLflow takes it; the tag `data` has all of it
             source_type="local",
-            source=str(self.root / "data" / "brown"),
+            source=str(self.root / "data" / output.corpus),
         )
         self.client.log_inputs(run_id, [DatasetInput(data, [InputTag("mlflow.data.context", "training")])])
-        if output.name in self.notes:
-            self.client.set_tag(run_id, "mlflow.note.content", self.notes[output.name])
+        note = self.notes.get((output.corpus == BROWN, output.name))
+        if note:
+            self.client.set_tag(run_id, "mlflow.note.content", note)
         self.client.set_tag(run_id, OUTPUT, output.md5)  # last: what a killed publish left undone is done again
 
-    def model(self, run: Run, output: Output) -> str:
-        """The logged model of a run, which is logged where it is not there yet; its id."""
+    def logged(self, output: Output) -> str:
+        """The id of an output's model in the store, "" where it is not there."""
         logged = self.client.search_logged_models([self.experiment], filter_string=f"tags.`{OUTPUT}` = '{output.md5}'")
-        whole = [model for model in logged if model.status == LoggedModelStatus.READY]
-        if whole:
-            return whole[0].model_id
+        return next((model.model_id for model in logged if model.status == LoggedModelStatus.READY), "")
+
+    def log_model(self, run: Run, output: Output) -> str:
+        """Logs an output's model in its run; its id."""
         with tempfile.TemporaryDirectory() as folder, mlflow.start_run(run_id=run.info.run_id):
             made = mlflow.pyfunc.log_model(
                 name=output.name,
@@ -187,14 +202,10 @@ class Publisher:
     def register(self, model_id: str) -> str:
         """The model becomes a version of `nplm`, if it is not yet, and gets the alias; the version."""
         source = f"models:/{model_id}"
-        versions = []
-        try:
-            self.client.get_registered_model(MODEL)
-            versions = self.client.search_model_versions(f"name = '{MODEL}'")
-        except MlflowException:
+        with suppress(MlflowException):  # it is there
             self.client.create_registered_model(MODEL)
-        same = [version for version in versions if version.source == source]
-        version = same[0] if same else mlflow.register_model(source, MODEL)
+        same = [found for found in self.client.search_model_versions(f"name = '{MODEL}'") if found.source == source]
+        version = same[0] if same else self.client.create_model_version(MODEL, source, model_id=model_id)
         self.client.set_registered_model_alias(MODEL, ALIAS, version.version)
         return str(version.version)
 
@@ -214,7 +225,7 @@ def main(arguments: list[str] | None = None) -> None:
         prog="python -m pipeline.publish", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--root", default=ROOT, type=Path, help="the checkout whose outputs are published")
-    parser.add_argument("--models", nargs="+", metavar="NAME", help="only these become models; none: runs alone")
+    parser.add_argument("--models", nargs="*", metavar="NAME", help="only these become models; no name: none does")
     given = parser.parse_args(arguments)
     try:
         _publish(given.root, given.models)
@@ -228,20 +239,25 @@ def _publish(root: Path, names: list[str] | None) -> None:
     found = list(outputs(root))
     if not found:
         raise InputError(f"{root}: no outputs of the pipeline to publish; run `dvc repro`")
+    served = {output.name: output for output in found if output.serves}
+    chosen = served if names is None else names
+    unknown = [name for name in chosen if name not in served]
+    if unknown:
+        raise InputError(f"--models: {', '.join(unknown)} can't be served; there are: {', '.join(served) or 'none'}")
     publisher = Publisher(root)
     mlflow.set_tracking_uri(publisher.client.tracking_uri)
     runs = {}
     for output in tqdm(found, desc="runs", disable=None):
         runs[output.folder] = publisher.publish(output)
     print(f"{len(runs)} runs in {publisher.client.tracking_uri}")
-    served = [output for output in found if output.serves and (names is None or output.name in names)]
-    if not served:
-        return
-    progress = tqdm(served, desc="models", disable=None)
-    ids = {output.folder: publisher.model(runs[output.folder], output) for output in progress}
-    best = min(served, key=lambda output: output.metrics["valid"])
-    version = publisher.register(ids[best.folder])
-    print(f"{len(ids)} models; the best by validation, {best.name}, is {MODEL}@{ALIAS}, version {version}")
+    ids = {name: publisher.logged(output) for name, output in served.items()}
+    for name in tqdm([name for name in chosen if not ids[name]], desc="models", disable=None):
+        ids[name] = publisher.log_model(runs[served[name].folder], served[name])
+    there = [name for name in ids if ids[name]]
+    if there:
+        best = min(there, key=lambda name: served[name].metrics["valid"])
+        version = publisher.register(ids[best])
+        print(f"{len(there)} models; the best by validation, {best}, is {MODEL}@{ALIAS}, version {version}")
 
 
 if __name__ == "__main__":

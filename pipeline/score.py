@@ -1,7 +1,7 @@
 """How likely a text is: the log-probability of each word, and the perplexity.
 
 A word that the vocabulary does not hold counts as `<unk>` and is marked. After each paragraph and the text stand marks
-(<p>, <text>), which count too, as in training.
+(<p>, <text>), which count too, as in training. Logarithms are natural; in CSV the sums go to standard error.
 """
 
 import pandas as pd

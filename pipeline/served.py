@@ -4,6 +4,7 @@ MLflow runs this file when it loads the model. Beside it lie `data`, the preproc
 model and its components, and `clusters`.
 """
 
+import math
 from pathlib import Path
 
 import mlflow
@@ -39,10 +40,13 @@ class Served(PythonModel):
         self.model = models.load(name, self.corpus, folder / "predictions", folder / "clusters")
 
     def predict(self, context, model_input: pd.DataFrame, params: dict | None = None) -> pd.DataFrame:
-        """One line a text: its words, marks included, each with its natural-log probability, and the perplexity."""
+        """One line a text: its words, marks included, each with its natural-log probability, and the perplexity; of an
+        empty text none."""
         return pd.DataFrame([self._scored(text) for text in model_input["text"]])
 
     def _scored(self, text: str) -> dict:
+        if not text or not text.strip():  # the other texts of the request are answered
+            return {"words": [], "perplexity": math.nan}
         words = usertext.words_of(text, self.corpus)
         ids = usertext.ids_of(words, self.corpus)
         log_p = self.model.log_probabilities(usertext.before(self.corpus), ids)

@@ -1,54 +1,88 @@
 """A user's text as the ids of a corpus."""
 
 import re
-from itertools import chain
+from collections.abc import Iterator
+from functools import partial
+from itertools import chain, product
 
 import numpy as np
 
-from pipeline.core.corpus import read_plain, read_tokens, stream
+from pipeline.core import senate
+from pipeline.core.corpus import Piece, paragraphs, read_plain, read_tokens, stream
 from pipeline.core.errors import InputError
 from pipeline.core.symbols import NUMBER, UNKNOWN
 from pipeline.core.vocabulary import PROPER
 from pipeline.store import Corpus
 
 CONTEXT = 32  # marks before a text: more than any model looks back
+OPENING = re.compile(r'(?:(?<=[\s(\[-])|^)"|\u201c')  # a straight quotation mark that opens, or a printed one
+DASH = re.compile(r"\s*(?:--+|\u2014|(?<!\d)\u2013|\u2013(?!\d))\s*")
+SIGN = re.compile(r"``|''|--|[^\w\s]")
+AROUND = re.compile(r"(\W*)(.*?)(\W*)", re.DOTALL)  # the signs before and behind, and what stands between
 
 
 def words_of(text: str, corpus: Corpus, tokens: bool = False) -> list[str]:
-    """The words of a text, with the marks that the corpus has after each paragraph and at its end.
+    """The words of a text as the corpus would have them, with its marks after each paragraph and at the end.
 
-    tokens: the text is tokenised, words apart by white space, a paragraph a line. Abbreviations that the corpus keeps
-    whole, such as "Mr.", stay whole. Raises InputError where there are no words.
+    tokens: the text is tokenised, words apart by white space, a paragraph a line. Raises InputError where there are no
+    words.
     """
-    lines = text.splitlines(keepends=True)
     if tokens:
-        pieces = [(words, True) for words, _ in read_tokens(lines) if words]
+        pieces = [(words, True) for words, _ in read_tokens(text.splitlines()) if words]
     else:
-        whole = abbreviations(corpus)
-        pieces = [(_join(words, whole), ends) for words, ends in read_plain(lines)]
+        pieces = list(_read(text, corpus))
     if not any(words for words, _ in pieces):
         raise InputError("no words in the text")
     marks = [mark for mark, place in corpus.counts["marks"].items() if (corpus.train == place).any()]
     return list(chain.from_iterable(stream(pieces, marks)))
 
 
-def abbreviations(corpus: Corpus) -> set[str]:
-    """The words that end with a point and are more frequent in training with it than without."""
+def _read(text: str, corpus: Corpus) -> Iterator[Piece]:
+    """A text as it is printed, blank lines between paragraphs."""
+    lines = text.splitlines(keepends=True)
+    if corpus.counts["format"] == "senate":
+        return paragraphs(lines, senate.words_of)
+    if corpus.counts["format"] in ("plain", "lines"):
+        return read_plain(lines)
+    # Others were tokenised before we had them, by rules that only their vocabulary shows.
+    known = whole_words(corpus)
+    return paragraphs(map(partial(_spelled, known=known), lines), partial(_whole, known=known))
+
+
+def whole_words(corpus: Corpus) -> set[str]:
+    """The vocabulary without what is more often a word and a full stop: "Mr." is in it, "it." is not."""
     counts = np.bincount(corpus.train, minlength=len(corpus.vocabulary))
     frequency = dict(zip(corpus.vocabulary, counts.tolist(), strict=True))
-    pointed = [word for word in corpus.vocabulary if len(word) > 1 and word.endswith(".")]
-    return {word for word in pointed if frequency[word] > frequency.get(word[:-1], 0)}
+    stopped = {word for word in frequency if len(word) > 1 and word.endswith(".")}
+    return frequency.keys() - {word for word in stopped if frequency[word] <= frequency.get(word[:-1], 0)}
 
 
-def _join(paragraph: list[str], whole: set[str]) -> list[str]:
-    """A word and the point behind it in one where that is an abbreviation."""
-    joined: list[str] = []
-    for word in paragraph:
-        if word == "." and joined and joined[-1] + "." in whole:
-            joined[-1] += "."
+def _spelled(line: str, known: set[str]) -> str:
+    """Quotation marks, apostrophes and dashes as the vocabulary spells them."""
+    if "\u2019" not in known:
+        line = line.replace("\u2019", "'").replace("\u2018", "`" if "`" in known else "'")
+    if '"' not in known and "``" in known:
+        line = OPENING.sub("``", line).replace('"', "''").replace("\u201d", "''")
+    if "--" in known:
+        line = DASH.sub(" -- ", line)
+    return line
+
+
+def _whole(line: str, known: set[str]) -> list[str]:
+    """Words apart by white space; of the signs around one as few are taken off as make it a known word, or all."""
+    words = []
+    for chunk in line.split():
+        front, core, behind = AROUND.fullmatch(chunk).groups()
+        front, behind = SIGN.findall(front), SIGN.findall(behind)
+        places = product(range(len(front) + 1), range(len(behind) + 1))
+        for first, last in sorted(places, key=lambda place: place[0] - place[1]):
+            if "".join([*front[first:], core, *behind[:last]]) in known:
+                break
         else:
-            joined.append(word)
-    return joined
+            first, last = len(front), 0
+        inside = "".join([*front[first:], core, *behind[:last]])
+        words += [*front[:first], *([inside] if inside else []), *behind[last:]]
+    return words
 
 
 def ids_of(words: list[str], corpus: Corpus) -> np.ndarray:

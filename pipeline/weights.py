@@ -36,5 +36,6 @@ def read_network(folder: Path, vocabulary: int) -> Network:
 def _file(folder: Path) -> Path:
     file = folder / "weights.safetensors"
     if not file.is_file():
-        raise InputError(f"no weights in {file}: run the stage that trains {folder.parent.name}")
+        networks = sorted(path.parents[1].name for path in folder.parents[1].glob("*/0/weights.safetensors"))
+        raise InputError(f"{folder} holds no network's weights; networks there: {', '.join(networks) or 'none'}")
     return file

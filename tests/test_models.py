@@ -80,7 +80,7 @@ def command(made, few, monkeypatch, capsys):
 
     def call(verb, *arguments, text=""):
         monkeypatch.setattr(sys, "argv", [verb, *map(str, [*arguments, *where])])
-        monkeypatch.setattr(sys, "stdin", io.StringIO(text))
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode("utf-8", "surrogateescape"))))
         try:
             importlib.import_module(f"pipeline.{verb}").main()
             code = 0
@@ -114,6 +114,33 @@ def test_generate_is_seeded_and_draws_from_the_likeliest(command):
     assert greedy[0] == greedy[1]
 
 
+def test_standard_input_is_read_like_a_file(command):
+    marked = command("score", "kn3", "--format", "csv", text="\ufeffThe jury\n")
+    assert marked.stdout.splitlines()[1].startswith("The,")
+    broken = command("score", "kn3", text="caf\udce9\n")
+    assert broken.returncode == 2 and "standard input: not UTF-8" in broken.stderr
+
+
+def test_options_may_stand_anywhere_and_are_checked(command, tmp_path):
+    (tmp_path / "text.txt").write_text("The jury said so.\n")
+    assert command("score", "kn3", "--tokens", tmp_path / "text.txt").returncode == 0
+    for wrong in (["neighbours", "said", "--count", "-2"], ["generate", "mlp1", "--seed", "-1"]):
+        assert command(*wrong).returncode == 2
+    assert "choose from" in command("generate", "mlp1", "--temperature", "inf").stderr
+    assert "give two models" in command("compare", "kn3", "kn3", tmp_path / "text.txt").stderr
+
+
+def test_what_does_not_belong_together_is_refused(made, few, brown, tmp_path):
+    """A model of another corpus; an n-gram model made with options that its file does not have."""
+    corpus, clusters = store.read_corpus(few), made / "clusters"
+    with pytest.raises(InputError, match="was made from another corpus"):
+        models.load("kn3", brown, made / "predictions", clusters)
+    overridden = ["ngram=kn3", "ngram.order=2", f"data={few}", f"clusters={clusters}"]
+    ngram.main(composed("ngram", ngram.Config, *overridden, f"out={tmp_path}/kn3/0", f"timing={tmp_path}/timing.json"))
+    with pytest.raises(InputError, match="was made with other options"):
+        models.load("kn3", corpus, tmp_path, clusters)
+
+
 def test_compare_shows_the_largest_differences_first(command, tmp_path):
     (tmp_path / "text.txt").write_text("The jury said that it was not so .\n\nThe election was held on Friday .\n")
     ended = command("compare", "mlp1", "kn3", tmp_path / "text.txt", "--count", "5", "--format", "csv")
@@ -128,14 +155,24 @@ def test_neighbours_and_its_error(command):
     wrong = command("neighbours", "Xylophonist")
     assert wrong.returncode == 2 and "'Xylophonist' is not in the vocabulary" in wrong.stderr
     assert "Traceback" not in wrong.stderr
+    mixture = command("neighbours", "said", "--model", "fixed")
+    assert mixture.returncode == 2 and "holds no network's weights; networks there: mlp1" in mixture.stderr
     missing = command("score", "kn3", "nowhere.txt")
     assert missing.returncode == 2 and "nowhere.txt: No such file" in missing.stderr
 
 
+def test_printed_text_is_read_as_brown_has_it(brown):
+    printed = '"Well," she said, “it’s two-thirds of $100—the middle-class 10%.” Mr. Smith\'s (U.S.) 1914–18'
+    words = (
+        "`` Well , '' she said , `` it's two-thirds of $100 -- the middle-class 10% . '' Mr. Smith's ( U.S. ) 1914–18"
+    )
+    assert usertext.words_of(printed, brown) == [*words.split(), "<p>", "<text>"]
+    again = " ".join(words.split())  # what generate writes can be read
+    assert usertext.words_of(again, brown) == [*words.split(), "<p>", "<text>"]
+
+
 def test_abbreviations_that_the_corpus_keeps_stay_whole(few):
     corpus = store.read_corpus(few)
-    whole = usertext.abbreviations(corpus)
-    assert "Mr." in whole and not any(word.startswith(".") for word in whole)
     assert usertext.words_of("Mr. Smith said so.", corpus) == ["Mr.", "Smith", "said", "so", ".", "<p>", "<text>"]
     with pytest.raises(InputError, match="no words in the text"):
         usertext.words_of(" \n\n", corpus)

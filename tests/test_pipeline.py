@@ -193,7 +193,7 @@ def stored(project, file: str = "mlflow.db") -> tuple[dict, MlflowClient]:
 
 def test_publish_completes_the_runs_and_builds_them_again_from_outputs(project):
     """Twice changes nothing; an empty store gets all models, with parameters, figures, curves and notes."""
-    publish = (sys.executable, "-m", "pipeline.publish", "--models", "none")
+    publish = (sys.executable, "-m", "pipeline.publish", "--models")
     before, _ = stored(project)
     project.run(*publish)
     completed, _ = stored(project)

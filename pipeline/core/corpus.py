@@ -20,13 +20,13 @@ def read_brown(lines: Iterable[str]) -> Iterator[Piece]:
 
     The tag stands behind the last slash: '1/2/cd' is the word '1/2'.
     """
-    return _paragraphs(lines, TAGGED.findall)
+    return paragraphs(lines, TAGGED.findall)
 
 
 def read_plain(lines: Iterable[str]) -> Iterator[Piece]:
     """Plain text, blank lines between paragraphs. Words are runs of letters and digits, apostrophes and points inside
     them kept (don't, 3.14); each other sign is a word of its own."""
-    return _paragraphs(lines, PLAIN.findall)
+    return paragraphs(lines, PLAIN.findall)
 
 
 def read_lines(lines: Iterable[str]) -> Iterator[Piece]:
@@ -39,8 +39,8 @@ def read_tokens(lines: Iterable[str]) -> Iterator[Piece]:
     return _lines(lines, str.split)
 
 
-def _paragraphs(lines: Iterable[str], words_of: Callable[[str], list[str]]) -> Iterator[Piece]:
-    """Paragraphs are runs of lines that are not blank."""
+def paragraphs(lines: Iterable[str], words_of: Callable[[str], list[str]]) -> Iterator[Piece]:
+    """Paragraphs are runs of lines that are not blank; words_of: from a line to its words."""
     within = False
     for line in lines:
         if line.strip():
