@@ -18,6 +18,7 @@ from omegaconf.errors import OmegaConfBaseException
 from pipeline.core.errors import InputError
 
 ROOT = Path(__file__).resolve().parents[1]
+PATHS = ("data", "out", "timing", "checkpoints", "predictions")  # keys that are paths in every stage that has them
 FAILURE = "failure.txt"  # in the folder of a multirun's failed job: why
 
 KNOWN = (InputError, HydraException, OmegaConfBaseException)  # the user's mistakes; all else keeps its traceback
@@ -39,6 +40,9 @@ def run(stage: str, schema: type, main: Callable[..., None]) -> None:
     def application(config: DictConfig) -> None:
         Path(HydraConfig.get().runtime.output_dir, FAILURE).unlink(missing_ok=True)  # of an earlier multirun there
         try:
+            for key in PATHS:
+                if config.get(key) == "":
+                    raise InputError(f"{key} is empty: give a path, or leave it as it is configured")
             main(OmegaConf.to_object(config))
         except Exception as error:
             known = isinstance(error, KNOWN)

@@ -1,6 +1,5 @@
 """What conf/corpus/<name>.yaml says of a corpus: where it comes from, and how it becomes a stream of words."""
 
-import codecs
 from dataclasses import dataclass
 
 from pipeline.core.errors import InputError, check_above_zero
@@ -55,6 +54,8 @@ class CorpusConfig:
     paper: dict[str, int]  # the paper's counts
 
     def __post_init__(self):
+        if not self.raw:
+            raise InputError("corpus.raw is empty: give the folder with the texts, or one text")
         for key, known in {"format": FORMATS, "vocabulary_from": ("stream", "train")}.items():
             if getattr(self, key) not in known:
                 raise InputError(f"corpus.{key}={getattr(self, key)!r}: choose one of {', '.join(known)}")
@@ -72,9 +73,9 @@ class CorpusConfig:
         if set(self.marks) - set(MARKS):
             raise InputError(f"corpus.marks={self.marks}: choose from {', '.join(MARKS)}")
         try:
-            codecs.lookup(self.encoding)
+            "".encode(self.encoding)
         except LookupError as error:
-            raise InputError(f"corpus.encoding={self.encoding!r}: Python knows no such encoding") from error
+            raise InputError(f"corpus.encoding={self.encoding!r}: Python knows no such encoding of text") from error
 
     @property
     def by_file(self) -> bool:

@@ -88,6 +88,7 @@ def test_a_shipped_search_composes(search):
         (["parallel=both"], "choose one of none, data, parameters"),
         (["parallel=data", "model=cycling5"], "only the feedforward family trains so"),
         (["data=nowhere"], "no preprocessed corpus in nowhere"),
+        (["timing="], "timing is empty: give a path"),
     ],
 )
 def test_wrong_configuration_ends_in_one_clear_line(stage, arguments, says):
