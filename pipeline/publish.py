@@ -100,16 +100,14 @@ def paper_rows(root: Path) -> dict[tuple[bool, str], str]:
 class Publisher:
     """Brings a store in line with outputs."""
 
-    def __init__(self, root: Path):
+    def __init__(self, root: Path, corpora: set[str]):
         self.root = root
         self.client = tracking.open_client()
         self.experiment = tracking.experiment_of(self.client)
-        self.code = tracking.code_state()
+        self.digests = {name: store.read_json(root / "data" / name / "counts.json")["digest"] for name in corpora}
+        code = tracking.code_state()
+        self.parents = {name: tracking.group_run(self.client, code, self.digests[name]) for name in corpora}
         self.notes = paper_rows(root)
-
-    def digest(self, corpus: str) -> str:
-        """The digest of a corpus that preprocess wrote."""
-        return store.read_json(self.root / "data" / corpus / "counts.json")["digest"]
 
     def publish(self, output: Output) -> Run:
         """The run of an output: found by its tag, else one that the stage logged, else a new one."""
@@ -135,9 +133,8 @@ class Publisher:
         )
 
     def _create(self, output: Output) -> Run:
-        digest = self.digest(output.corpus)
-        tags = {"stage": output.stage, "model": output.name, "seed": output.seed, "data": digest}
-        tags |= {tracking.PARENT: tracking.group_run(self.client, self.code, digest)}
+        tags = {"stage": output.stage, "model": output.name, "seed": output.seed}
+        tags |= {"data": self.digests[output.corpus], tracking.PARENT: self.parents[output.corpus]}
         run = self.client.create_run(
             self.experiment, run_name=f"{output.name}-{output.seed}", tags=tracking.strings(tags)
         )
@@ -155,7 +152,7 @@ class Publisher:
     def _complete(self, run_id: str, output: Output) -> None:
         data = Dataset(
             name=output.corpus,
-            digest=self.digest(output.corpus)[:36],  # as long as MLflow takes it; the tag `data` has all of it
+            digest=self.digests[output.corpus][:36],  # as long as MLflow takes it; the tag `data` has all of it
             source_type="local",
             source=str(self.root / "data" / output.corpus),
         )
@@ -240,11 +237,11 @@ def _publish(root: Path, names: list[str] | None) -> None:
     if not found:
         raise InputError(f"{root}: no outputs of the pipeline to publish; run `dvc repro`")
     served = {output.name: output for output in found if output.serves}
-    chosen = served if names is None else names
+    chosen = served if names is None else dict.fromkeys(names)
     unknown = [name for name in chosen if name not in served]
     if unknown:
         raise InputError(f"--models: {', '.join(unknown)} can't be served; there are: {', '.join(served) or 'none'}")
-    publisher = Publisher(root)
+    publisher = Publisher(root, {output.corpus for output in found})
     mlflow.set_tracking_uri(publisher.client.tracking_uri)
     runs = {}
     for output in tqdm(found, desc="runs", disable=None):

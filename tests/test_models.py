@@ -173,6 +173,8 @@ def test_printed_text_is_read_as_brown_has_it(brown):
 
 def test_abbreviations_that_the_corpus_keeps_stay_whole(few):
     corpus = store.read_corpus(few)
+    whole = {word for word in usertext.whole_words(corpus) if len(word) > 1 and word.endswith(".")}
+    assert "Mr." in whole and not any(word.startswith(".") for word in whole)
     assert usertext.words_of("Mr. Smith said so.", corpus) == ["Mr.", "Smith", "said", "so", ".", "<p>", "<text>"]
     with pytest.raises(InputError, match="no words in the text"):
         usertext.words_of(" \n\n", corpus)
