@@ -18,7 +18,8 @@ from omegaconf.errors import OmegaConfBaseException
 from pipeline.core.errors import InputError
 
 ROOT = Path(__file__).resolve().parents[1]
-PATHS = ("data", "out", "timing", "checkpoints", "predictions")  # keys that are paths in every stage that has them
+FOLDERS = ("data", "out", "checkpoints", "predictions")  # in every stage that has these keys
+PATHS = (*FOLDERS, "timing")
 FAILURE = "failure.txt"  # in the folder of a multirun's failed job: why
 
 KNOWN = (InputError, HydraException, OmegaConfBaseException)  # the user's mistakes; all else keeps its traceback
@@ -43,6 +44,8 @@ def run(stage: str, schema: type, main: Callable[..., None]) -> None:
             for key in PATHS:
                 if config.get(key) == "":
                     raise InputError(f"{key} is empty: give a path, or leave it as it is configured")
+                if key in FOLDERS and config.get(key) and Path(config[key]).is_file():
+                    raise InputError(f"{key}={config[key]} is a file: give a folder")
             main(OmegaConf.to_object(config))
         except Exception as error:
             known = isinstance(error, KNOWN)

@@ -56,8 +56,9 @@ def test_a_network_is_the_mean_of_its_seeds(tmp_path):
     assert line["test_raw"] == pytest.approx((10 + 10 / 3) / 2)
     assert line["test_sd"] == pytest.approx(np.std([line["test"] * 1.5, line["test"] * 0.5], ddof=1))
     assert " ± " in table.markdown(table.build([row], tmp_path, corpus, [0, 1]))
-    with pytest.raises(InputError, match="though other seeds of mlp1 are there"):
-        table.build([row], tmp_path, corpus, [0, 1, 2])
+    for seeds in ([0, 1, 2], [7]):
+        with pytest.raises(InputError, match="though other seeds of mlp1 are there"):
+            table.build([row], tmp_path, corpus, seeds)
 
 
 def test_rows_of_another_table_join_and_keep_their_figures(built, tmp_path):

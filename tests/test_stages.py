@@ -89,6 +89,7 @@ def test_a_shipped_search_composes(search):
         (["parallel=data", "model=cycling5"], "only the feedforward family trains so"),
         (["data=nowhere"], "no preprocessed corpus in nowhere"),
         (["timing="], "timing is empty: give a path"),
+        (["out=README.md"], "out=README.md is a file: give a folder"),
     ],
 )
 def test_wrong_configuration_ends_in_one_clear_line(stage, arguments, says):

@@ -36,11 +36,11 @@ class Row:
 def folders_of(row: Row, predictions: Path, seeds: list[int]) -> list[Path]:
     """The folder of each seed of a row's model; an n-gram has seed 0. None where the model is not there at all.
 
-    Raises InputError where some seeds are there and others not.
+    Raises InputError where other seeds are there, but not all of these.
     """
     folders = [predictions / row.name / str(seed) for seed in (seeds if row.model == "network" else [0])]
     missing = [folder for folder in folders if not (folder / "valid.npy").is_file()]
-    if missing and len(missing) < len(folders):
+    if missing and any((predictions / row.name).glob("*/valid.npy")):
         raise InputError(f"no predictions in {missing[0]}, though other seeds of {row.name} are there: run `dvc repro`")
     return [] if missing else folders
 
