@@ -1,6 +1,6 @@
 """python -m benchmarks [PART ...]: measures, and writes reports/benchmark.md.
 
-A part's figures are kept in timings/bench-<part>.csv, so that a part can be measured again alone.
+A part's figures are kept in reports/benchmark, so that a part can be measured again alone.
 """
 
 import argparse
@@ -77,7 +77,7 @@ def report() -> str:
 
 
 def _file(part: str) -> Path:
-    return Path("timings", f"bench-{part}.csv")
+    return REPORT.with_suffix("") / f"{part}.csv"
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -86,7 +86,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument(
         "parts", nargs="*", choices=[*PARTS, []], metavar="PART", help=f"{', '.join(PARTS)}; default: all"
     )
-    Path("timings").mkdir(exist_ok=True)
+    REPORT.with_suffix("").mkdir(exist_ok=True)
     for part in parser.parse_args(arguments).parts or PARTS:
         measured = PARTS[part].run()
         measured.to_csv(_file(part), index=measured.index.name is not None or measured.index.nlevels > 1)
