@@ -47,19 +47,21 @@ def test_the_interval_holds_the_truth_as_often_as_it_says():
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "least", "within", "says"),
+    ("low", "high", "least", "most", "says"),
     [
-        (0.02, 0.05, 0.0, None, "yes"),
-        (-0.01, 0.05, 0.0, None, "open"),
-        (-0.05, -0.01, 0.0, None, "no"),
-        (0.02, 0.05, 0.2, None, "no"),
-        (-0.004, 0.009, 0.0, 0.01, "yes"),
-        (-0.004, 0.02, 0.0, 0.01, "open"),
-        (0.02, 0.03, 0.0, 0.01, "no"),
+        (0.02, 0.05, 0.0, 9.0, "yes"),
+        (-0.01, 0.05, 0.0, 9.0, "open"),
+        (-0.05, -0.01, 0.0, 9.0, "no"),
+        (0.02, 0.05, 0.2, 9.0, "no"),
+        (-0.004, 0.009, -0.01, 0.01, "yes"),
+        (-0.004, 0.02, -0.01, 0.01, "open"),
+        (0.02, 0.03, -0.01, 0.01, "no"),
+        (-0.03, -0.02, -0.01, 0.01, "no"),
+        (-0.03, -0.02, -1.0, 0.01, "yes"),
     ],
 )
-def test_a_claim_holds_where_its_whole_interval_says_so(low, high, least, within, says):
-    assert claims.verdict(claims.Claim("x", "a", "b", least=least, within=within), low, high) == says
+def test_a_claim_holds_where_its_whole_interval_says_so(low, high, least, most, says):
+    assert claims.verdict(claims.Claim("x", "a", "b", least=least, most=most), low, high) == says
 
 
 def curves(folder, **perplexities):
@@ -78,6 +80,21 @@ def test_epochs_are_counted_to_near_the_best(tmp_path, few):
     line = pd.read_csv(tmp_path / "epochs.csv").iloc[0]
     assert line["ours"] == 5 / 2 - 1 and line["holds"] == "yes" and pd.isna(line["low"])
     assert "+150.0%" in (tmp_path / "epochs.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("quick", "slow", "holds"),
+    [
+        ([400, 300, 310], [500, 400, 310, 320], "no"),  # both ended: 2 epochs and 3
+        ([400, 300, 310], [500, 400, 310, 300], "yes"),  # 4 epochs or more
+        ([400, 300, 310], [500, 400, 310], "open"),  # 3 or more
+        ([400, 300], [500, 400, 310, 300, 310], "open"),  # quick might have needed more
+    ],
+)
+def test_of_a_training_that_was_cut_off_the_least_is_said(quick, slow, holds):
+    claim = claims.Epochs("x", "quick", "slow", least=0.8)
+    series = [pd.Series(curve, index=range(1, len(curve) + 1)) for curve in (quick, slow)]
+    assert claims.sooner(claim, *series)[1] == holds
 
 
 @pytest.mark.parametrize(("last", "holds"), [(290, "yes"), (300, "no"), (301, "no")])
