@@ -1,12 +1,15 @@
 """Words outside the vocabulary."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from test_families import SHAPES
 from test_network import V, batch
 
-from pipeline.core import newword
+from pipeline import store, unknown
+from pipeline.core import newword, symbols
+from pipeline.core.contexts import contexts
 from pipeline.core.networks.architecture import Architecture
 from pipeline.core.networks.families import build
 
@@ -50,3 +53,47 @@ def test_the_energy_network_gives_a_new_word_a_probability():
     assert torch.allclose(scored.exp().sum(1), torch.ones(len(context), dtype=torch.float64))
     with pytest.raises(ValueError, match="needs the energy family"):
         newword.with_words(made("feedforward"), network.C[[3]].detach(), network.b[[3]].detach())
+
+
+HELD_OUT = (9, 10)
+
+
+@pytest.fixture
+def corpus():
+    """Two texts of validation; training shows all words but two, which come three times and twice."""
+    train = np.delete(np.arange(V), HELD_OUT)
+    valid = np.array([1, 9, 2, 3, 4, 5, 6, 7, 8, 10, 10, 9, 2, 9, 3, 4, 5, 6])
+    texts = pd.DataFrame(
+        {"name": list("abc"), "genre": "", "split": ["train", "valid", "valid"], "first": [0, 0, 9], "end": [0, 9, 18]}
+    )
+    vocabulary = [symbols.UNKNOWN, symbols.TEXT, *(f"w{i}" for i in range(2, V))]
+    return store.Corpus(vocabulary, train, valid, valid, texts, {"digest": "x"})
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_held_out_words_are_found_where_they_stand(corpus, name):
+    """And where all words have the same features it does not matter which ones they get."""
+    network = made(name)
+    network.C.data[:] = network.C.data[0].clone()
+    table = unknown.compare(network, corpus, "valid")
+    reach = {i + k for i in np.flatnonzero(np.isin(corpus.valid, HELD_OUT)) for k in range(1, network.architecture.n)}
+    after = table.loc["after"]
+    assert after[["words", "tokens"]].tolist() == [2, len(reach & set(range(len(corpus.valid))))]
+    assert after[["untrained", "expected"]].tolist() == pytest.approx([after["merged"]] * 2)
+    assert after[["ratio", "low", "high"]].tolist() == pytest.approx([1, 1, 1])
+    if newword.scores_new_words(network):
+        assert table.loc["itself", ["words", "tokens"]].tolist() == [2, 3]
+    else:
+        assert "itself" not in table.index
+
+
+def test_the_first_place_gives_the_features_that_all_later_places_use(corpus):
+    """A network that has those features already has nothing to gain."""
+    network = made("feedforward")
+    network.b.data[list(HELD_OUT)] = -50  # so that they have no part in what is expected
+    reading = contexts(corpus.valid, corpus.train, network.architecture.n, corpus.mark)
+    places = torch.tensor(reading[[1, 9]].astype(np.int64))  # no held-out word is in these
+    network.C.data[list(HELD_OUT)] = newword.expected_features(network, places)
+    after = unknown.compare(network, corpus, "valid").loc["after"]
+    assert after["expected"] == pytest.approx(after["untrained"])
+    assert after["expected"] != pytest.approx(after["merged"])
