@@ -2,7 +2,9 @@
 
 import logging
 import os
+import resource
 import sys
+import time
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -64,6 +66,12 @@ def run(stage: str, schema: type, main: Callable[..., None]) -> None:
         sys.exit(exit_code(one_line(error)))
     except KeyboardInterrupt:
         sys.exit(exit_code("stopped; a training goes on where it was when the same command is repeated", 130))
+
+
+def cost(start: float) -> dict[str, float]:
+    """What a stage has taken since time.perf_counter() said `start`: seconds, and the process's peak memory so far."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return {"seconds": time.perf_counter() - start, "peak_memory_mb": peak}
 
 
 def one_line(error: Exception) -> str:

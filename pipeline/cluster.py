@@ -65,7 +65,7 @@ def main(config: Config) -> None:
                 progress,
             )
         classfile.write(out / "classes.csv", found, corpus.vocabulary, np.bincount(corpus.train, minlength=words))
-        timing = {"seconds": time.perf_counter() - start}
+        timing = app.cost(start)
         store.write_timing(Path(config.timing), timing)
         perplexity = clusters.perplexity(corpus.train, found)
         run.metrics({"class_bigram_perplexity": perplexity} | timing)

@@ -4,9 +4,12 @@ Words are drawn from its probabilities, sharpened by a temperature below 1, and 
 The same seed gives the same text. `<unk>` is never drawn, and a mark <p> ends a paragraph.
 """
 
+import re
+
 import numpy as np
 import pandas as pd
 from scipy.special import softmax
+from tqdm import tqdm
 
 from pipeline import usertext
 from pipeline.command import Command, above_zero, not_negative
@@ -35,7 +38,7 @@ def main() -> None:
         ids = np.concatenate([usertext.before(command.corpus), usertext.ids_of(start, command.corpus)])
         never = usertext.unknown(np.arange(len(vocabulary)), command.corpus)
         rows = []
-        for _ in range(arguments.words):
+        for _ in tqdm(range(arguments.words), unit="w", delay=1, disable=None):
             log_p = np.where(never, -np.inf, model.next(ids).astype(np.float64))
             p = softmax(_likeliest(log_p, arguments.top) / arguments.temperature)
             drawn = int(random.choice(len(p), p=p))
@@ -44,7 +47,8 @@ def main() -> None:
             if vocabulary[drawn] == TEXT:
                 break
         if arguments.format == "table":
-            print(" ".join([*start, *(row["word"] for row in rows)]).replace(f" {PARAGRAPH}", "\n"))
+            text = " ".join([*start, *(row["word"] for row in rows)])
+            print(re.sub(rf"\s*{PARAGRAPH}\s*", "\n", text).strip())
         else:
             command.show(pd.DataFrame(rows))
 

@@ -57,7 +57,7 @@ def main(config: Config) -> None:
         metrics = store.write_mixture_predictions(Path(config.out), corpus, mixed)
         store.write_json(Path(config.out, "weights.json"), weights)
         run.parameters({"weights": weights})
-        timing = {"seconds": time.perf_counter() - start}
+        timing = app.cost(start)
         store.write_timing(Path(config.timing), timing)
         run.metrics(metrics | timing)
         log.info("%s: validation %.2f, test %.2f", config.name, metrics["valid"], metrics["test"])

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from omegaconf import OmegaConf
 from scipy.special import logsumexp
+from tqdm import tqdm
 
 from pipeline import ngrams, store
 from pipeline.app import ROOT
@@ -42,7 +43,9 @@ class NetworkModel:
 
     def log_probabilities(self, before: np.ndarray, ids: np.ndarray) -> np.ndarray:
         """See Model."""
-        return log_probabilities(self.network, contexts(ids, before, self.network.architecture.n, self.mark), ids)
+        context = contexts(ids, before, self.network.architecture.n, self.mark)
+        with tqdm(total=len(ids), unit="w", unit_scale=True, desc="scoring", delay=1, disable=None) as bar:
+            return log_probabilities(self.network, context, ids, bar.update)
 
     def next(self, before: np.ndarray) -> np.ndarray:
         """See Model."""

@@ -37,7 +37,7 @@ def main(config: Config) -> None:
         fitted = time.perf_counter()
         raw = {split: model.log_probabilities(corpus.before(split), corpus.ids(split)) for split in store.SPLITS}
         metrics = store.write_base_predictions(Path(config.out), corpus, raw)
-        timing = {"seconds": time.perf_counter() - start, "fit_seconds": fitted - start}
+        timing = app.cost(start) | {"fit_seconds": fitted - start}
         store.write_timing(Path(config.timing), timing)
         run.metrics(metrics | timing)
         if config.export:

@@ -1,6 +1,7 @@
 """`make verify`: are the perplexities of this run those of the committed table? Other processors give other bits,
 so equal means within 0.5 % and two standard deviations over seeds, whichever is wider."""
 
+import argparse
 import io
 import subprocess
 import sys
@@ -33,13 +34,14 @@ def compare(ours: pd.DataFrame, committed: pd.DataFrame) -> pd.DataFrame:
 
 def main() -> None:
     """Compares reports/table1.csv with the one of the last commit; exit code 1 where a figure is off."""
+    argparse.ArgumentParser(prog="python -m pipeline.verify", description=__doc__).parse_args()
     if not (ROOT / TABLE).is_file():
         sys.exit(f"error: no {TABLE}: run `make repro` first")
     shown = subprocess.run(["git", "-C", str(ROOT), "show", f"HEAD:{TABLE}"], capture_output=True, text=True)
     if shown.returncode:
         sys.exit(f"error: no committed {TABLE} to compare with: {shown.stderr.strip()}")
     result = compare(pd.read_csv(ROOT / TABLE), pd.read_csv(io.StringIO(shown.stdout)))
-    print(result.to_string(index=False, na_rep="", float_format="%.4f"))
+    print(result.astype({"c": "Int64"}).to_string(index=False, na_rep="", float_format="%.4f"))
     off = int((~result["holds"]).sum())
     if off:
         sys.exit(f"error: {off} of {len(result)} figures are off by more than their bound")
