@@ -30,21 +30,29 @@ class Config:
     def __post_init__(self):
         for name in set(self.against) - set(self.models):
             raise InputError(f"against={name}: not one of `models`")
+        if self.split not in ("valid", "test"):
+            raise InputError(f"split={self.split!r}: choose valid or test")
 
 
 def main(config: Config) -> None:
     """Writes intervals.csv, and genres.csv where the corpus has genres, into config.out."""
     corpus, out = store.read_corpus(config.data), Path(config.out)
-    texts = bytext.texts_of(corpus, config.split)
+    texts = {split: bytext.texts_of(corpus, split) for split in store.SPLITS}
     folders = {name: bytext.folders(Path(config.predictions), name, config.seeds) for name in config.models}
-    sums = {name: bytext.sums(texts, folders[name], config.split) for name in config.models}
-    out.mkdir(parents=True, exist_ok=True)
-    table = intervals(texts, sums, config.against)
+    sums = {
+        split: {name: bytext.sums(texts[split], folders[name], split) for name in config.models}
+        for split in ("valid", "test")
+    }
+    table = intervals(texts[config.split], sums[config.split], config.against)
+    table[["valid", "valid_low", "valid_high"]] = intervals(texts["valid"], sums["valid"], [])
     table["seeds"] = [len(folders[name]) for name in table.index]
+    out.mkdir(parents=True, exist_ok=True)
     table.to_csv(out / "intervals.csv", float_format="%.5f")
-    if texts["genre"].any():
-        genres(texts, sums).to_csv(out / "genres.csv", float_format="%.4f")
-    log.info("%d models on %d texts of %s", len(table), len(texts), config.split)
+    if corpus.texts["genre"].any():
+        sums["train"] = {name: bytext.train_sums(texts["train"], folders[name][0]) for name in config.models}
+        by_split = {split: genres(texts[split], sums[split]) for split in store.SPLITS}
+        pd.concat(by_split, names=["split"]).to_csv(out / "genres.csv", float_format="%.4f")
+    log.info("%d models on %d texts of %s", len(table), len(texts[config.split]), config.split)
 
 
 def intervals(texts: pd.DataFrame, sums: dict[str, np.ndarray], against: list[str]) -> pd.DataFrame:
@@ -65,10 +73,14 @@ def intervals(texts: pd.DataFrame, sums: dict[str, np.ndarray], against: list[st
 
 
 def genres(texts: pd.DataFrame, sums: dict[str, np.ndarray]) -> pd.DataFrame:
-    """A line a genre of the split: texts, tokens, and the perplexity of each model."""
-    by_genre = pd.DataFrame(sums).assign(tokens=texts["tokens"], texts=1).groupby(texts["genre"], sort=False).sum()
-    perplexities = np.exp(-by_genre[list(sums)].div(by_genre["tokens"], axis=0))
-    return pd.concat([by_genre[["texts", "tokens"]].astype(int), perplexities], axis=1)
+    """A line a genre of a split: texts, tokens, and the perplexity of each model, blank for one without its sums.
+
+    The split is cut by the corpus's order: a genre, and even a text, may stand in two splits, a part in each.
+    """
+    by_genre = pd.DataFrame(sums).assign(tokens=texts["tokens"], texts=1).groupby(texts["genre"], sort=False)
+    total = by_genre.sum(min_count=1)  # else NaN would add up to 0
+    perplexities = np.exp(-total[list(sums)].div(total["tokens"], axis=0))
+    return pd.concat([total[["texts", "tokens"]].astype(int), perplexities], axis=1)
 
 
 if __name__ == "__main__":

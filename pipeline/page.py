@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
@@ -23,6 +24,7 @@ class Config:
     yardstick: str
     best_ngram: str
     genres: list[str]
+    imaginative: list[str]
     grids: dict[str, str]
     reports: str
     timings: str
@@ -38,36 +40,43 @@ def main(config: Config) -> None:
     for file in ("table1.csv", "table1.svg", "intervals.csv", "genres.csv"):
         if not (reports / file).is_file():
             raise InputError(f"no {reports / file}: run `dvc repro`, which makes it")
-    intervals = pd.read_csv(reports / "intervals.csv", index_col="name").drop(columns="seeds")
-    rows = table.read(reports / "table1.csv").join(intervals)
+    rows, genres = _rows(reports, "table1.csv"), pd.read_csv(reports / "genres.csv")
+    _check_names(config, rows, genres)
     for split in ("valid", "test"):
         paper = rows[f"paper_{split}"].astype(float)
         rows[f"ratio_{split}"] = rows[split] / rows.loc[config.yardstick, split]
         rows[f"paper_ratio_{split}"] = paper / paper[config.yardstick]
-    rows["shape"] = [_shape(row) for row in rows.to_dict("records")]
-    genres = pd.read_csv(reports / "genres.csv", index_col="genre")
     compared = {name: f"{rows.loc[name, 'row']}, {rows.loc[name, 'shape']}" for name in config.genres}
     networks = rows[rows["model"] == "network"]
+    best = networks["valid"].idxmin()
     spent = costs(Path(config.timings))
+    own = [line for line in spent if not line["item"].startswith("table2-")]
     drawn = dict(_figures(config, reports, rows, genres, compared))
     template = _environment().get_template("page.html.j2")
     page = template.render(
         rows=_lines(rows),
-        best=networks.loc[networks["valid"].idxmin()].to_dict(),
+        best=networks.loc[best].to_dict(),
         ngram=rows.loc[config.best_ngram].to_dict(),
         config=config,
         networks=_lines(networks),
         genres=_lines(genres),
+        splits=splits(genres, config.imaginative, best),
         compared=compared,
-        extra=_records(reports / "extra.csv"),
-        rest=_records(reports / "rest.csv"),
+        extra=_lines(_rows(reports, "extra.csv")),
+        rest=_rest(reports),
+        unknown=[
+            {"network": file.stem.removeprefix("unknown-")} | line
+            for file in sorted(reports.glob("unknown-*.csv"))
+            for line in _records(file)
+        ],
         claims=[line for file in sorted(reports.glob("claims*.csv")) for line in _records(file)],
         classes=_records(reports / "classes.csv"),
         neighbours=_records(reports / "neighbours.csv"),
         table2=_table2(reports / "table2"),
-        table2_costs=[line for line in spent if line["item"].startswith("table2-")],
+        table2_costs=[line for line in spent if line not in own],
         table2_claims=_records(reports / "table2" / "claims.csv"),
-        costs=spent,
+        costs=own,
+        stages=stages(own),
         figures={name: Markup(style.inline(svg, name)) for name, svg in drawn.items()},
     )
     out.mkdir(parents=True, exist_ok=True)
@@ -75,6 +84,19 @@ def main(config: Config) -> None:
         temporary.write_text(page, encoding="utf-8")
     (out / "ratios.svg").write_text(style.alone(drawn["ratios"]), encoding="utf-8")
     log.info("%s", (out / "index.html").resolve())
+
+
+def _check_names(config: Config, rows: pd.DataFrame, genres: pd.DataFrame) -> None:
+    """Raises InputError for a model that the tables don't have."""
+    against = [name for name in rows.index if f"to_{name}" in rows]
+    by_genre = [name for name in rows.index if name in genres]
+    for key, names, choices in (
+        ("yardstick", [config.yardstick], against),
+        ("best_ngram", [config.best_ngram], against),
+        ("genres", config.genres, by_genre),
+    ):
+        for name in set(names) - set(choices):
+            raise InputError(f"{key}={name}: choose from {', '.join(choices)}")
 
 
 def _figures(
@@ -87,27 +109,44 @@ def _figures(
             rows.assign(paper=rows["paper_ratio_test"], label=rows["row"] + "  " + rows["shape"]), config.yardstick
         ),
     )
-    yield "genres", figures.genres(genres, compared)
+    yield "genres", figures.genres(genres[genres["split"] == "test"].set_index("genre"), compared)
     grids = {title: reports / file for title, file in config.grids.items() if (reports / file).is_file()}
     if grids:
-        yield "grid", figures.maps({title: pd.read_csv(file) for title, file in grids.items()}, "model.n", "model.h")
+        axes = {"model.n": "order n", "model.h": "hidden units h"}
+        tables = {title: pd.read_csv(file).rename(columns=axes) for title, file in grids.items()}
+        yield "grid", figures.maps(tables, *axes.values())
     files = {"curves": "table1.svg", "faithful": "faithful.svg", "plane": "plane.svg", "table2": "table2/table2.svg"}
     for name, file in files.items():
         if (reports / file).is_file():
             yield name, (reports / file).read_text(encoding="utf-8")
 
 
+def _rows(reports: Path, *tables: str) -> pd.DataFrame:
+    """The rows of those of these tables that are there, with their intervals and shapes."""
+    intervals = pd.read_csv(reports / "intervals.csv", index_col="name").drop(columns=["valid", "seeds"])
+    there = [table.read(reports / name) for name in tables if (reports / name).is_file()]
+    rows = pd.concat(there or [pd.DataFrame(columns=table.COLUMNS)]).join(intervals)
+    rows["shape"] = [_shape(row) for row in rows.to_dict("records")]
+    return rows
+
+
+def _rest(reports: Path) -> list[dict]:
+    """The lines of what Table 1 leaves out, with ratio and paper_ratio, those to the trigram, where they are known."""
+    files = [reports / name for name in ("rest.csv", "rest-ratios.csv")]
+    if not all(file.is_file() for file in files):
+        return []
+    rows, ratios = (pd.read_csv(file, index_col="name") for file in files)
+    return _lines(rows.assign(ratio=ratios["test"], paper_ratio=ratios["paper_test"]))
+
+
 def _table2(reports: Path) -> list[dict]:
     """The lines of Table 2 and of what stands below it, with their intervals; none where it has not been made."""
     if not all((reports / name).is_file() for name in ("table2.csv", "intervals.csv")):
         return []
-    parts = [reports / name for name in ("table2.csv", "extra.csv")]
-    rows = pd.concat([table.read(part) for part in parts if part.is_file()])
-    rows = rows.join(pd.read_csv(reports / "intervals.csv", index_col="name").drop(columns="seeds"))
+    rows = _rows(reports, "table2.csv", "extra.csv")
     for other in ("kn5", "interpolated3"):  # the two ratios that compare with the paper's
         paper = rows["paper_test"].astype(float)
         rows[f"paper_to_{other}"] = paper / paper[other]
-    rows["shape"] = [_shape(row) for row in rows.to_dict("records")]
     return _lines(rows)
 
 
@@ -129,14 +168,43 @@ def _lines(frame: pd.DataFrame) -> list[dict]:
     return frame.where(frame.notna(), None).to_dict("records")
 
 
+def splits(genres: pd.DataFrame, imaginative: list[str], model: str) -> dict[str, dict]:
+    """Of each split its genres, the share of its tokens that is imaginative prose, and a model's perplexity on that and
+    on the rest, None where there is none of it."""
+
+    def perplexity(lines: pd.DataFrame) -> float | None:
+        return np.exp(np.average(np.log(lines[model]), weights=lines["tokens"])) if len(lines) else None
+
+    found = {}
+    for split, lines in genres.groupby("split", sort=False):
+        told = lines["genre"].isin(imaginative)
+        found[split] = {"genres": lines["genre"].tolist(), "stories": perplexity(lines[told])}
+        found[split] |= {"share": lines["tokens"][told].sum() / lines["tokens"].sum(), "rest": perplexity(lines[~told])}
+    return found
+
+
 def costs(timings: Path) -> list[dict]:
     """What each item of the pipeline took on the machine where it ran last, the longest first."""
     found = []
     for file in sorted(timings.glob("*.json")):
         measured = store.read_json(file)
         found.append({"item": file.stem} | {key: measured.get(key) for key in ("seconds", "words_per_second")})
-        found[-1] |= {"memory": measured.get("peak_memory_mb"), "cores": measured.get("cores")}
+        found[-1]["memory"] = measured.get("peak_memory_mb")
     return sorted(found, key=lambda line: -line["seconds"])
+
+
+def stages(costs: list[dict]) -> list[dict]:
+    """What `costs` found, by stage: items, seconds together, the longest item and peak memory; most time first."""
+    items = pd.DataFrame(costs, columns=["item", "seconds", "memory"]).astype({"memory": float})
+    by_stage = items.groupby(items["item"].astype(str).str.split("-").str[0].rename("stage"), sort=False)
+    total = by_stage.agg(
+        items=("item", "size"),
+        seconds=("seconds", "sum"),
+        longest=("item", "first"),
+        longest_seconds=("seconds", "first"),
+        memory=("memory", "max"),
+    )
+    return _lines(total.sort_values("seconds", ascending=False))
 
 
 def _environment() -> Environment:

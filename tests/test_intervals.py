@@ -1,5 +1,7 @@
 """Intervals and genres of the table's models."""
 
+import shutil
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,12 +15,17 @@ from pipeline.reporting import bytext
 
 @pytest.fixture(scope="module")
 def made(few, tmp_path_factory):
-    """Predictions on the twenty texts: a with two seeds, b with one, each word of b's half as likely."""
+    """Predictions on the twenty texts: a with two seeds, b with one, each word of b's half as likely; a alone
+    has scored training."""
     folder, corpus = tmp_path_factory.mktemp("predictions"), store.read_corpus(few)
     random = np.random.default_rng(0)
     for name, shift in (("a/0", 0.0), ("a/1", 0.2), ("b/0", -np.log(2))):
         (folder / name).mkdir(parents=True)
-        np.save(folder / name / "test.npy", (random.normal(-5, 0.1, len(corpus.test)) + shift).astype(np.float32))
+        for split in ("valid", "test"):
+            drawn = random.normal(-5, 0.1, len(corpus.ids(split))) + shift
+            np.save(folder / name / f"{split}.npy", drawn.astype(np.float32))
+    (folder / "a" / "0" / "raw").mkdir()
+    np.save(folder / "a" / "0" / "raw" / "train.npy", np.full(len(corpus.train), -4, dtype=np.float32))
     return folder
 
 
@@ -34,12 +41,38 @@ def test_each_model_has_its_perplexity_and_its_ratio(made, few, tmp_path):
         table.loc["a", "perplexity"] / table.loc["b", "perplexity"], abs=1e-5
     )
     assert (table["low"] <= table["perplexity"]).all() and (table["perplexity"] <= table["high"]).all()
+    valid = [perplexity(np.load(made / f"a/{seed}/valid.npy")) for seed in (0, 1)]
+    assert table.loc["a", "valid"] == pytest.approx(np.sqrt(np.prod(valid)), rel=1e-5)
+    assert (table["valid_low"] <= table["valid"]).all() and (table["valid"] <= table["valid_high"]).all()
+
     corpus = store.read_corpus(few)
-    genres = pd.read_csv(tmp_path / "genres.csv", index_col="genre")
-    assert genres["tokens"].sum() == len(corpus.test)
-    # over all genres, weighted by tokens, the log-perplexities give the whole
-    whole = np.exp((np.log(genres["b"]) * genres["tokens"]).sum() / genres["tokens"].sum())
+    genres = pd.read_csv(tmp_path / "genres.csv", index_col=["split", "genre"])
+    assert genres["tokens"].groupby("split").sum().to_dict() == {name: len(corpus.ids(name)) for name in store.SPLITS}
+    # over all genres of a split, weighted by tokens, the log-perplexities give the whole
+    test = genres.loc["test"]
+    whole = np.exp((np.log(test["b"]) * test["tokens"]).sum() / test["tokens"].sum())
     assert whole == pytest.approx(table.loc["b", "perplexity"], rel=1e-5)
+    assert genres.loc["train", "a"].to_numpy() == pytest.approx(np.exp(4), rel=1e-4)  # raw, of the first seed
+    assert genres.loc["train", "b"].isna().all()
+
+
+def test_a_genre_that_straddles_two_splits_has_a_line_in_each(few):
+    """So does a text: nothing is lost where it is cut."""
+    corpus = store.read_corpus(few)
+    parts = [bytext.texts_of(corpus, split) for split in store.SPLITS]
+    assert [part["tokens"].sum() for part in parts] == [len(corpus.ids(split)) for split in store.SPLITS]
+    assert sum(len(part) for part in parts) > corpus.texts["name"].nunique()  # a text in two parts
+    assert all((part["first"] == part["tokens"].cumsum() - part["tokens"]).all() for part in parts)
+
+
+def test_a_corpus_without_genres_has_intervals_alone(made, few, tmp_path):
+    """As that of Table 2, whose network was not scored on training."""
+    data = tmp_path / "data"
+    shutil.copytree(few, data)
+    pd.read_csv(data / "texts.csv").assign(genre="").to_csv(data / "texts.csv", index=False)
+    settings = ["models=[a,b]", "against=[b]", "seeds=[0,1]", f"data={data}", f"predictions={made}", f"out={tmp_path}"]
+    intervals.main(composed("intervals", intervals.Config, *settings))
+    assert (tmp_path / "intervals.csv").is_file() and not (tmp_path / "genres.csv").exists()
 
 
 def test_a_part_of_the_seeds_is_refused(made, tmp_path):
@@ -48,3 +81,8 @@ def test_a_part_of_the_seeds_is_refused(made, tmp_path):
     with pytest.raises(InputError, match=r"no predictions in .*c/0"):
         bytext.folders(made, "c", [0, 1])
     assert len(bytext.folders(made, "b", [0, 1])) == 1
+
+
+def test_training_has_no_intervals():
+    with pytest.raises(InputError, match="split='train': choose valid or test"):
+        composed("intervals", intervals.Config, "split=train")

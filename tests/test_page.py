@@ -15,12 +15,28 @@ from pipeline.core.errors import InputError
 from pipeline.reporting import figures, style
 
 
-@pytest.fixture(scope="module")
-def written(tmp_path_factory):
-    """The page of the committed reports."""
+@pytest.fixture(scope="module", params=["rendered", "committed"])
+def written(request, tmp_path_factory):
+    """The page of the committed reports, as the code writes it now and as it was committed."""
+    if request.param == "committed":
+        return ROOT / "reports" / "index.html"
     out = tmp_path_factory.mktemp("page")
     page.main(composed("page", page.Config, f"reports={ROOT / 'reports'}", f"out={out}"))
     return out / "index.html"
+
+
+@pytest.fixture
+def least(tmp_path):
+    """A folder with the reports that a page needs at least, and the page's text by what is in the folder."""
+    for file in ("table1.csv", "table1.svg", "intervals.csv", "genres.csv"):
+        shutil.copy2(ROOT / "reports" / file, tmp_path)
+
+    def render(*settings: str) -> str:
+        folders = (f"reports={tmp_path}", f"timings={tmp_path}", f"out={tmp_path}")
+        page.main(composed("page", page.Config, *folders, *settings))
+        return (tmp_path / "index.html").read_text(encoding="utf-8")
+
+    return tmp_path, render
 
 
 def test_it_holds_every_row_of_the_table_and_asks_for_nothing_else(written):
@@ -29,7 +45,8 @@ def test_it_holds_every_row_of_the_table_and_asks_for_nothing_else(written):
     for row, test in zip(table["row"], table["test"], strict=True):
         assert re.search(rf"<td>{re.escape(row)} (?:(?!</tr>).)*<td>{test:.1f}", text, re.DOTALL), row
     assert not re.search(r'(?:src|href)="(?!#|data:)', text)
-    assert "nan" not in re.sub(r"<svg.*?</svg>", "", text, flags=re.DOTALL).lower().replace("fernando", "")
+    cells = re.findall(r'<td(?! class="(?:text|fold)")[^>]*>(.*?)</td>', text, re.DOTALL)
+    assert len(cells) > 500 and not [cell for cell in cells if re.search(r"\b(nan|None|<NA>)\b", cell)]
 
 
 def test_without_the_tables_it_says_which_command_makes_them(tmp_path):
@@ -37,31 +54,87 @@ def test_without_the_tables_it_says_which_command_makes_them(tmp_path):
         page.main(composed("page", page.Config, f"reports={tmp_path}", f"out={tmp_path}"))
 
 
-def test_what_is_not_there_is_left_out(tmp_path):
+def test_what_is_not_there_is_left_out(least):
     """Claims, grids, the plane and the rest come with other commands than `make repro`."""
-    for file in ("table1.csv", "table1.svg", "intervals.csv", "genres.csv"):
-        shutil.copy2(ROOT / "reports" / file, tmp_path)
-    page.main(composed("page", page.Config, f"reports={tmp_path}", f"timings={tmp_path}", f"out={tmp_path}"))
-    text = (tmp_path / "index.html").read_text(encoding="utf-8")
+    text = least[1]()
     assert 'id="claims"' not in text and 'id="rest"' not in text and 'id="cost"' not in text
     assert text.count("<figure") == 3
 
 
-def test_table_2_stands_there_where_it_was_made(tmp_path):
+def test_a_row_without_interval_is_a_row_with_empty_cells(least):
+    folder, render = least
+    pd.read_csv(folder / "intervals.csv").query("name != 'mlp9'").to_csv(folder / "intervals.csv", index=False)
+    text = render()
+    assert re.search(r"<tr><td>MLP9 (?:(?!</tr>).)*<td></td>", text, re.DOTALL)
+    assert not re.search(r"<td> to |\bnan\b to", text)
+
+
+@pytest.mark.parametrize(
+    ("setting", "says"),
+    [
+        ("yardstick=kn4", "yardstick=kn4: choose from kn5, class500-3"),
+        ("best_ngram=kn9", "best_ngram=kn9: choose from kn5, class500-3"),
+        ("genres=[mlp1,mlp99]", "genres=mlp99: choose from mlp1, mlp2, "),
+    ],
+)
+def test_a_model_that_the_tables_lack_is_named_with_the_choices(least, setting, says):
+    with pytest.raises(InputError, match=says):
+        least[1](setting)
+
+
+def test_what_each_split_holds_is_computed():
+    """The share of imaginative prose in each, and a model's perplexity over all tokens of that and of the rest."""
+    genres = pd.DataFrame(
+        {
+            "split": ["train", "valid", "valid", "valid", "test"],
+            "genre": ["news", "news", "fiction", "mystery", "humor"],
+            "tokens": [100, 100, 100, 200, 50],
+            "mlp1": [50.0, 100.0, 200.0, 400.0, 300.0],
+        }
+    )
+    found = page.splits(genres, ["fiction", "mystery", "humor"], "mlp1")
+    assert [found[split]["share"] for split in ("train", "valid", "test")] == [0, 0.75, 1]
+    assert found["valid"]["rest"] == pytest.approx(100)
+    assert found["valid"]["stories"] == pytest.approx((200 * 400 * 400) ** (1 / 3))
+    assert found["train"]["stories"] is None and found["test"]["rest"] is None
+
+
+def test_all_fifteen_genres_stand_there(written):
+    text = written.read_text(encoding="utf-8")
+    section = text[text.index('<section id="genres">') : text.index('<section id="words">')]
+    listed = re.findall(r'<tr><td>(train|valid|test)</td><td class="text">(.*?)</td>', section)
+    assert len({genre for _, genre in listed}) == 15 and len(set(listed)) == len(listed)
+    prose = " ".join(re.sub(r"<[^>]+>", "", section).split())
+    assert "is 0 % of training's tokens, 65 % of validation's and 100 % of test's" in prose
+
+
+def test_costs_have_a_line_a_stage(least):
+    """Table 2's are in its own table alone."""
+    folder, render = least
+    for item, seconds, memory in (("train-mlp1-0", 600, 512.4), ("train-mlp3-0", 300, 300.0), ("mix-mlp2-0", 6, None)):
+        measured = {"seconds": seconds} | ({"peak_memory_mb": memory} if memory else {})
+        (folder / f"{item}.json").write_text(json.dumps(measured))
+    (folder / "table2-train-large.json").write_text('{"seconds": 60000, "peak_memory_mb": 9999}')
+    text = " ".join(render().split())
+    train = '<td>train</td><td>2</td><td>15.00</td> <td class="text">train-mlp1-0</td><td>10.00</td> <td>512</td></tr>'
+    assert f"<tr>{train} <tr><td>mix</td><td>1</td><td>0.10</td>" in text
+    assert "on one core: 15 minutes together" in text and "table2-train" not in text and ">9999<" not in text
+    assert text.index("<details>") < text.index("<td>train-mlp3-0</td>") < text.index("</details>")
+
+
+def test_table_2_stands_there_where_it_was_made(least):
     """Ratios to Kneser-Ney 5 and to the trigram beside the paper's, and the time beside the paper's."""
-    for file in ("table1.csv", "table1.svg", "intervals.csv", "genres.csv"):
-        shutil.copy2(ROOT / "reports" / file, tmp_path)
-    (tmp_path / "table2").mkdir()
+    folder, render = least
+    (folder / "table2").mkdir()
     paper = {"mlp10": 109.0, "interpolated3": 132.0, "kn5": 117.0}
     rows = pd.read_csv(ROOT / "reports" / "table1.csv", index_col="name").loc[[*paper]]
-    rows.assign(paper_test=pd.Series(paper)).to_csv(tmp_path / "table2" / "table2.csv")
-    own = ["perplexity", "low", "high"]
+    rows.assign(paper_test=pd.Series(paper)).to_csv(folder / "table2" / "table2.csv")
+    own = ["perplexity", "low", "high", "valid", "valid_low", "valid_high"]
     columns = own + [f"to_{other}{end}" for other in ("kn5", "interpolated3") for end in ("", "_low", "_high")]
     found = pd.DataFrame(0.9, index=rows.index, columns=columns).assign(seeds=1)
-    found.to_csv(tmp_path / "table2" / "intervals.csv")
-    (tmp_path / "table2-train-large.json").write_text('{"seconds": 6000.0, "words_per_second": 11000.0}')
-    page.main(composed("page", page.Config, f"reports={tmp_path}", f"timings={tmp_path}", f"out={tmp_path}"))
-    text = (tmp_path / "index.html").read_text(encoding="utf-8")
+    found.to_csv(folder / "table2" / "intervals.csv")
+    (folder / "table2-train-large.json").write_text('{"seconds": 6000.0, "words_per_second": 11000.0}')
+    text = render()
     section = text[text.index('<section id="table2">') : text.index('<section id="words">')]
     assert "0.932" in section and "0.826" in section  # the paper's ratios of its MLP10
     assert "<td>100.0</td>\n<td>11,000</td>" in section and "<td>30,240</td>\n<td>39</td>" in section
@@ -73,6 +146,12 @@ def test_a_figure_is_the_same_for_the_same_data_and_takes_the_colour_of_the_text
     assert one == two and "currentColor" in one and style.INK not in one
     ids = set(re.findall(r'id="([^"]+)"', style.inline(one, "grid")))
     assert ids and all(name.startswith("grid-") for name in ids)
+
+
+def test_a_figure_says_from_which_width_on_its_smallest_text_is_legible():
+    texts = '<text style="font-size: 10px"/><text style="font: italic 6px x"/>'
+    shown = style.inline(f'<svg width="400pt" viewBox="0 0 400 300">{texts}</svg>', "plane")
+    assert "--least: 600px" in shown and 'role="img" aria-labelledby="plane-caption"' in shown and "400pt" not in shown
 
 
 def test_a_search_is_a_map_of_two_values_or_lines_through_more():
@@ -89,17 +168,9 @@ def test_a_search_is_a_map_of_two_values_or_lines_through_more():
     assert "direct" in three and "300.0" in three and "330.0" in three
 
 
-LOOK = """
-const boxes = [...document.querySelectorAll('figure svg')].map(svg => svg.getBoundingClientRect());
-const drawn = [...document.querySelectorAll('figure svg')].map(svg => svg.querySelectorAll('path, use, text').length);
-return {width: document.documentElement.scrollWidth, boxes: boxes.map(box => [box.width, box.height]), drawn,
-        ground: getComputedStyle(document.body).backgroundColor, ink: getComputedStyle(document.body).color};
-"""
-
-
-@pytest.mark.peers
-def test_in_a_browser_it_is_whole_and_quiet(written):
-    """No console error, no request that leaves the page, every figure drawn, no sideways scrolling on a phone."""
+@pytest.fixture(scope="module")
+def browser():
+    """Chromium; `look` below says what it shows of a page."""
     from selenium import webdriver
 
     options = webdriver.ChromeOptions()
@@ -110,25 +181,88 @@ def test_in_a_browser_it_is_whole_and_quiet(written):
     assert binary and driver, "this test needs chromium and chromedriver: Debian's packages chromium, chromium-driver"
     options.binary_location = binary
     browser = webdriver.Chrome(options, webdriver.ChromeService(driver))
-    try:
-        seen = {}
-        for name, width, scheme in (("desk", 1280, "light"), ("phone", 375, "dark")):
-            size = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 500}
-            browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-            media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
-            browser.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
-            browser.get(written.as_uri())
-            seen[name] = browser.execute_script(LOOK)
-            assert seen[name]["width"] <= width, name
-            assert len(seen[name]["boxes"]) == written.read_text().count("<figure")
-            assert all(w > 200 and h > 100 for w, h in seen[name]["boxes"]), name
-            assert all(marks > 10 for marks in seen[name]["drawn"]), name
-        assert seen["desk"]["ground"] != seen["phone"]["ground"] and seen["desk"]["ink"] != seen["phone"]["ink"]
-        assert browser.get_log("browser") == []
-        events = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
-        asked = [
-            event["params"]["request"]["url"] for event in events if event["method"] == "Network.requestWillBeSent"
-        ]
-        assert asked and all(url.startswith("data:") or url == written.as_uri() for url in asked)
-    finally:
-        browser.quit()
+    yield browser
+    browser.quit()
+
+
+# Of each figure its box, its marks and, in pixels of the screen, the font size of its smallest text.
+LOOK = """
+const style = getComputedStyle(document.documentElement);
+const size = text => { const to = text.getScreenCTM();
+                       return parseFloat(getComputedStyle(text).fontSize) * Math.hypot(to.a, to.b); };
+return {width: document.documentElement.scrollWidth,
+        figures: [...document.querySelectorAll('figure svg')].map(svg => ({
+            width: svg.getBoundingClientRect().width, height: svg.getBoundingClientRect().height,
+            marks: svg.querySelectorAll('path, use, text').length,
+            text: Math.min(...[...svg.querySelectorAll('text')].map(size))})),
+        colours: Object.fromEntries(['ground', 'ink', 'soft', 'good', 'bad'].map(
+            name => [name, style.getPropertyValue('--' + name).trim()])),
+        overflow: [...document.querySelectorAll('.wide')].map(box => getComputedStyle(box).overflowX),
+        right: Math.max(...[...document.querySelectorAll('table, figure svg')].map(
+            each => each.getBoundingClientRect().right)),
+        shades: [...document.querySelectorAll('td.shade, td.above')].map(cell => {
+            const shown = getComputedStyle(cell);
+            return [shown.printColorAdjust || shown.webkitPrintColorAdjust, shown.backgroundColor]; })};
+"""
+
+
+def look(browser, file, width, scheme="light", media="screen"):
+    """What LOOK finds on the page at a width, as a phone's where that is narrow."""
+    size = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 500}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    features = [{"name": "prefers-color-scheme", "value": scheme}]
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": media, "features": features})
+    browser.get(file.as_uri())
+    return browser.execute_script(LOOK)
+
+
+@pytest.mark.peers
+def test_in_a_browser_it_is_whole_and_quiet(browser, written):
+    """No console error, no request that leaves the page, every figure drawn, named and legible, no sideways scrolling
+    of the page on a phone."""
+    for kind in ("browser", "performance"):
+        browser.get_log(kind)  # of other tests
+    seen = {}
+    for name, width, scheme in (("desk", 1280, "light"), ("phone", 375, "dark")):
+        seen[name] = look(browser, written, width, scheme)
+        figures = seen[name]["figures"]
+        assert seen[name]["width"] <= width, name
+        assert len(figures) == written.read_text().count("<figure")
+        assert all(each["width"] > 200 and each["height"] > 100 and each["marks"] > 10 for each in figures), name
+        assert all(each["text"] >= 8 for each in figures), [each["text"] for each in figures]
+    assert seen["desk"]["colours"] != seen["phone"]["colours"]
+    for drawn in browser.find_elements("tag name", "figure"):
+        svg, caption = (drawn.find_element("tag name", name) for name in ("svg", "figcaption"))
+        assert svg.aria_role in ("img", "image") and svg.accessible_name == caption.text != ""
+    assert browser.get_log("browser") == []
+    events = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
+    asked = [event["params"]["request"]["url"] for event in events if event["method"] == "Network.requestWillBeSent"]
+    assert asked and all(url.startswith("data:") or url == written.as_uri() for url in asked)
+
+
+@pytest.mark.peers
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_colour_of_text_stands_out_from_the_ground(browser, written, scheme):
+    """WCAG's contrast of 4.5 to 1."""
+
+    def luminance(colour: str) -> float:
+        digits = colour[1:] if len(colour) == 7 else "".join(2 * digit for digit in colour[1:])
+        parts = [int(digits[at : at + 2], 16) / 255 for at in (0, 2, 4)]
+        linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    colours = look(browser, written, 1280, scheme)["colours"]
+    ground = luminance(colours.pop("ground"))
+    for name, colour in colours.items():
+        dark, light = sorted((ground, luminance(colour)))
+        assert (light + 0.05) / (dark + 0.05) >= 4.5, name
+
+
+@pytest.mark.peers
+def test_on_paper_nothing_is_cut_off_and_the_shades_stay(browser, written):
+    """718 pixels: A4 less a margin of a centimetre. Whoever reads in the dark prints on white all the same."""
+    seen = look(browser, written, 718, "dark", "print")
+    assert set(seen["overflow"]) == {"visible"} and seen["right"] <= 718
+    assert {adjust for adjust, _ in seen["shades"]} == {"exact"}
+    assert all(ground != "rgba(0, 0, 0, 0)" for _, ground in seen["shades"]) and len(seen["shades"]) == 21
+    assert seen["colours"]["ground"] == "#fff"

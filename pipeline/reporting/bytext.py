@@ -12,8 +12,6 @@ from pipeline.core.errors import InputError
 
 def texts_of(corpus: store.Corpus, split: str) -> pd.DataFrame:
     """The texts of a split in order: name, genre, first (its place in the split's stream) and tokens."""
-    if split not in ("valid", "test"):
-        raise InputError(f"split={split!r}: choose valid or test")
     texts = corpus.texts[corpus.texts["split"] == split]
     return pd.DataFrame(
         {
@@ -40,5 +38,14 @@ def folders(predictions: Path, name: str, seeds: list[int]) -> list[Path]:
 
 def sums(texts: pd.DataFrame, folders: list[Path], split: str) -> np.ndarray:
     """A model's treated log-probability of each text, (number of texts,), the mean over its folders."""
+    if split not in ("valid", "test"):
+        raise InputError(f"split={split!r}: choose valid or test")
     first = texts["first"].to_numpy()
     return np.mean([statistics.text_sums(store.read_predictions(folder, split), first) for folder in folders], axis=0)
+
+
+def train_sums(texts: pd.DataFrame, folder: Path) -> np.ndarray:
+    """A model's raw log-probability of each training text; NaN for a model that training was not scored by."""
+    if not (folder / "raw" / "train.npy").is_file():
+        return np.full(len(texts), np.nan)
+    return statistics.text_sums(store.read_predictions(folder, "raw/train"), texts["first"].to_numpy())

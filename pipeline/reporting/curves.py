@@ -1,4 +1,5 @@
-"""Learning curves: validation perplexity by epoch, a line for each seed of each network, the paper's figure dotted."""
+"""Learning curves: validation perplexity on the stopping tokens by epoch, a line for each seed of each network, the
+paper's figure dotted."""
 
 from pathlib import Path
 
@@ -12,7 +13,7 @@ def draw(rows: list[Row], predictions: Path, seeds: list[int]) -> str:
     """Reads curve.csv of each row's seeds; an SVG."""
     with style.figure(8, 4.5) as figure:
         axes = figure.add_subplot()
-        axes.set_ylabel("validation perplexity (stopping tokens)")
+        axes.set_ylabel("validation perplexity")
         for row in rows:
             curves = [folder / "curve.csv" for folder in folders_of(row, predictions, seeds)]
             colour = None
@@ -30,7 +31,7 @@ def draw(rows: list[Row], predictions: Path, seeds: list[int]) -> str:
                 colour = line.get_color()
             if colour and "valid" in row.paper:
                 axes.axhline(row.paper["valid"], color=colour, linestyle=":", linewidth=1)
-                axes.set_ylabel("validation perplexity (stopping tokens); dotted: the paper's")
+                axes.set_ylabel("validation perplexity; dotted: the paper's")
         axes.xaxis.get_major_locator().set_params(integer=True)
         axes.set_xlabel("epoch")
         if axes.lines:

@@ -25,7 +25,7 @@ STYLE = {
     "axes.facecolor": "none",
     "savefig.facecolor": "none",
 } | dict.fromkeys(["text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color"], INK)
-
+LEGIBLE = 9  # pixels of the smallest text in a figure on a page: a narrower screen scrolls
 
 ALONE = "<style>svg{color:#24292f}@media(prefers-color-scheme:dark){svg{color:#d7dde4}}</style>"
 
@@ -53,6 +53,11 @@ def alone(svg: str) -> str:
 
 def inline(svg: str, name: str) -> str:
     """An SVG element, or what `alone` made of it, to stand in a page beside others: ids of its own, the ink of the
-    text around it, and its size the page's to choose."""
+    text around it, the element NAME-caption for its description, and its size the page's to choose, from the width
+    `--least` on, with which its text is legible."""
     svg = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{name}-", svg.replace(ALONE, ""))
-    return re.sub(r' (width|height)="[\d.]+pt"', "", svg, count=2)
+    svg = re.sub(r' (width|height)="[\d.]+pt"', "", svg, count=2)
+    width = float(re.search(r'viewBox="0 0 ([\d.]+)', svg).group(1))
+    smallest = min(map(float, re.findall(r"font[^;]*?([\d.]+)px", svg)))
+    shown = f'role="img" aria-labelledby="{name}-caption" style="--least: {width * LEGIBLE / smallest:.0f}px"'
+    return svg.replace("<svg", f"<svg {shown}", 1)
