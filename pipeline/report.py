@@ -21,8 +21,8 @@ class Table:
 
     rows: list[Row]
     extra: list[Row]  # what the paper's table does not have
-    yardstick: str  # the model to which networks are compared by ratio, or ""
-    same_corpus: bool  # as the paper's, so that perplexities compare; if not, ratios to the yardstick alone do
+    yardsticks: list[str]  # the models to which networks are compared by ratio; the first stands in the README
+    same_corpus: bool  # as the paper's, so that perplexities compare; if not, ratios to the yardsticks alone do
     join: list[str]  # files of other tables whose rows join the extra ones, so that they need not be computed again
 
 
@@ -35,14 +35,15 @@ class Config:
     data: str
     predictions: str
     clusters: str
+    intervals: str
     seeds: list[int]
     readme: str
     out: str
 
 
 def main(config: Config) -> None:
-    """Writes <name>.csv, .md, .tex, .svg and .json, ratios.csv, extra.csv, classes.csv and .md into config.out, and the
-    table into the README."""
+    """Writes <name>.csv, .md, .tex, .svg and .json, <name>-ratios.csv, extra.csv, classes.csv and .md into config.out,
+    and the table into the README."""
     corpus, predictions, out = store.read_corpus(config.data), Path(config.predictions), Path(config.out)
     rows = config.table.rows
     built = table.build(rows, predictions, corpus, config.seeds)
@@ -54,20 +55,22 @@ def main(config: Config) -> None:
     name = config.name
     built.to_csv(out / f"{name}.csv", float_format="%.4f")
     same = config.table.same_corpus
-    markdown = table.markdown(built, same)
-    ratios = table.ratios(built, config.table.yardstick)
+    markdown, latex = table.markdown(built, same), table.latex(built, same)
+    ratios = table.ratios(built, config.table.yardsticks, _intervals(config.intervals))
     if not ratios.empty:
-        ratios.to_csv(out / "ratios.csv", float_format="%.4f")
-        label = built.loc[config.table.yardstick]
-        markdown += (
-            f"\nPerplexity over that of {label['row']}, n = {label['n']}, on the same tokens; `seen`: those whose word "
-            f"training shows:\n\n{table.ratio_markdown(ratios)}"
-        )
+        ratios.to_csv(out / f"{name}-ratios.csv", float_format="%.4f")
+        for yardstick, part in ratios.groupby("over", sort=False):
+            label = built.loc[yardstick]
+            markdown += (
+                f"\nPerplexity over that of {label['row']}, n = {label['n']}, on the same tokens; `seen`: those whose "
+                f"word training shows:\n\n{table.ratio_markdown(part)}"
+            )
+            latex += f"\n% perplexity over that of {label['row']}, n = {label['n']}\n{table.ratio_latex(part)}"
     if not extra.empty:
         extra.to_csv(out / "extra.csv", float_format="%.4f")
         markdown += f"\nNot in the paper's table:\n\n{table.markdown(extra, same)}"
     (out / f"{name}.md").write_text(markdown, encoding="utf-8")
-    (out / f"{name}.tex").write_text(table.latex(built, same), encoding="utf-8")
+    (out / f"{name}.tex").write_text(latex, encoding="utf-8")
     (out / f"{name}.svg").write_text(style.alone(curves.draw(rows, predictions, config.seeds)), encoding="utf-8")
     if Path(config.clusters).is_file():
         classes = wordclasses.shown(Path(config.clusters))
@@ -76,8 +79,16 @@ def main(config: Config) -> None:
     everything = pd.concat([part[["valid", "test"]] for part in (built, extra)]).astype(float).round(4)
     store.write_json(out / f"{name}.json", everything.to_dict("index"))
     if config.readme:
-        _rewrite(Path(config.readme), name, table.short(built, config.table.yardstick))
+        _rewrite(Path(config.readme), name, table.short(built, config.table.yardsticks[0]))
     log.info("%d of %d rows in %s", len(built), len(rows), (out / f"{name}.md").resolve())
+
+
+def _intervals(file: str) -> pd.DataFrame | None:
+    if not file:
+        return None
+    if not Path(file).is_file():
+        raise InputError(f"intervals={file}: no such file; `python -m pipeline.intervals` writes it")
+    return pd.read_csv(file, index_col="name")
 
 
 def _rewrite(readme: Path, name: str, markdown: str) -> None:

@@ -25,15 +25,32 @@ def built():
 
 
 def test_ratios_are_to_the_same_tokens_of_the_yardstick(built):
-    ratios = table.ratios(built, "kn5")
+    ratios = table.ratios(built, ["kn5"])
     assert ratios["row"].tolist() == ["MLP1", "MLP2"]
     assert ratios.loc["mlp1", ["valid", "valid_seen", "paper_valid"]].tolist() == pytest.approx([0.8, 0.79, 0.85])
     assert ratios.loc["mlp1", ["test", "test_seen", "paper_test"]].tolist() == pytest.approx([0.7, 0.69, 0.75])
     assert ratios["reached"].tolist() == [True, False]
-    assert table.ratios(built, "").empty
-    unprinted = table.ratios(built.assign(paper_test=pd.array([pd.NA] * len(built), dtype="Int64")), "kn5")
-    assert unprinted["reached"].isna().all() and "| yes" not in table.ratio_markdown(unprinted)
+    assert table.ratios(built, []).empty and table.ratios(built, ["kn3"]).empty
     assert "0.850" in table.ratio_markdown(ratios)
+
+
+def test_what_the_paper_does_not_print_is_not_reached_or_missed(built):
+    """NIPS 2000 prints test figures alone, some rows have none at all."""
+    nothing = pd.array([pd.NA] * len(built), dtype="Int64")
+    ratios = table.ratios(built.assign(paper_valid=nothing), ["kn5"])
+    assert ratios["reached"].tolist() == [True, True]  # MLP2 misses the ratio on validation alone
+    unprinted = table.ratios(built.assign(paper_valid=nothing, paper_test=nothing), ["kn5"])
+    assert unprinted["reached"].isna().all() and "| yes" not in table.ratio_markdown(unprinted)
+
+
+def test_ratios_to_two_yardsticks_have_the_intervals_of_each(built):
+    ends = {"to_kn5_low": 0.68, "to_kn5_high": 0.72, "to_mlp2_low": 0.9, "to_mlp2_high": 1.1}
+    intervals = pd.DataFrame(ends, index=["mlp1", "mlp2"])
+    ratios = table.ratios(built, ["kn5", "mlp2"], intervals)
+    assert ratios["over"].tolist() == ["kn5", "kn5", "mlp2", "mlp2"]
+    assert ratios["test_low"].tolist() == [0.68, 0.68, 0.9, 0.9]
+    part = ratios[ratios["over"] == "mlp2"]
+    assert "0.900 to 1.100" in table.ratio_markdown(part) and r"95 \%" in table.ratio_latex(part)
 
 
 def test_perplexities_of_another_corpus_are_not_compared(built):

@@ -91,27 +91,36 @@ def _line(row: Row, folders: list[Path], corpus: store.Corpus) -> dict:
     return line
 
 
-def ratios(table: pd.DataFrame, yardstick: str) -> pd.DataFrame:
-    """Each network's and mixture's perplexity over that of the model `yardstick` on the same stream.
+def ratios(table: pd.DataFrame, yardsticks: list[str], intervals: pd.DataFrame | None = None) -> pd.DataFrame:
+    """Each network's and mixture's perplexity over those of the models `yardsticks` on the same stream.
 
-    Perplexities of two streams can't be compared; how far one model is below another can. *_seen: both over the tokens
-    whose word training shows. reached: ours are at or below the paper's ratios on both splits, over both kinds of
-    tokens. Empty where the yardstick is not in the table.
+    Perplexities of two streams can't be compared; how far one model is below another can. A line a yardstick and
+    network; over: the yardstick's name; *_seen: both perplexities over the tokens whose word training shows; test_low
+    and test_high: from intervals, where given, as the stage intervals writes them; reached: ours are at or below the
+    ratios that the paper's figures have, over both kinds of tokens. A yardstick that is not in the table has no line.
     """
     networks = table[table["model"] == "network"]
-    ratio = pd.DataFrame({"row": networks["row"]})
-    if yardstick not in table.index:
-        return ratio.iloc[:0]
+    found = [_ratios(table, networks, yardstick, intervals) for yardstick in yardsticks if yardstick in table.index]
+    return pd.concat(found) if found else pd.DataFrame()
+
+
+def _ratios(table: pd.DataFrame, networks: pd.DataFrame, yardstick: str, intervals: pd.DataFrame | None):
+    ratio = pd.DataFrame({"row": networks["row"], "over": yardstick})
     for split in ("valid", "test"):
         for column in (split, f"{split}_seen", f"paper_{split}"):
             values = table[column].astype(float)  # what the paper does not print is NaN
             ratio[column] = values[networks.index] / values[yardstick]
+    if intervals is not None:
+        for end in ("low", "high"):
+            ratio[f"test_{end}"] = intervals[f"to_{yardstick}_{end}"]
+    paper = ratio[["paper_valid", "paper_test"]]
     below = [
-        ratio[f"{split}{tokens}"] <= ratio[f"paper_{split}"] for split in ("valid", "test") for tokens in ("", "_seen")
+        (ratio[f"{split}{tokens}"] <= ratio[f"paper_{split}"]) | ratio[f"paper_{split}"].isna()
+        for split in ("valid", "test")
+        for tokens in ("", "_seen")
     ]
-    printed = ratio[["paper_valid", "paper_test"]].notna().all(axis=1)
-    ratio["reached"] = pd.Series(np.logical_and.reduce(below), ratio.index, dtype="boolean").where(printed)
-    return ratio
+    reached = pd.Series(np.logical_and.reduce(below), ratio.index, dtype="boolean")
+    return ratio.assign(reached=reached.where(paper.notna().any(axis=1)))
 
 
 def for_reading(table: pd.DataFrame, same_corpus: bool = True) -> pd.DataFrame:
@@ -161,13 +170,21 @@ def markdown(table: pd.DataFrame, same_corpus: bool = True) -> str:
 
 
 def ratio_markdown(ratios: pd.DataFrame) -> str:
-    """The ratios as a Markdown table, with three digits."""
-    read = ratios.drop(columns="reached").astype(object)
+    """The ratios to one yardstick as a Markdown table; see ratios_for_reading."""
+    return _markdown(ratios_for_reading(ratios))
+
+
+def ratios_for_reading(ratios: pd.DataFrame) -> pd.DataFrame:
+    """The ratios to one yardstick as text, with three digits, the interval in one column."""
+    read = ratios.drop(columns=["over", "reached", "test_low", "test_high"], errors="ignore").astype(object)
     for column in read.columns[1:]:
         read[column] = [_text(value, "{:.3f}") for value in read[column]]
     read.columns = [column.replace("paper_", "the paper's ").replace("_", ", ") for column in read.columns]
+    if "test_low" in ratios:
+        ends = zip(ratios["test_low"], ratios["test_high"], strict=True)
+        read["test, 95 % over texts"] = ["" if pd.isna(low) else f"{low:.3f} to {high:.3f}" for low, high in ends]
     read["reached"] = ratios["reached"].map({True: "yes", False: "no"}).fillna("")
-    return _markdown(read)
+    return read
 
 
 def _markdown(read: pd.DataFrame) -> str:
@@ -177,5 +194,14 @@ def _markdown(read: pd.DataFrame) -> str:
 
 def latex(table: pd.DataFrame, same_corpus: bool = True) -> str:
     """A LaTeX tabular for booktabs; see for_reading."""
-    read = for_reading(table, same_corpus).replace({" ± ": r" $\\pm$ ", "%": r"\\%"}, regex=True)
+    return _latex(for_reading(table, same_corpus))
+
+
+def ratio_latex(ratios: pd.DataFrame) -> str:
+    """The ratios to one yardstick as a LaTeX tabular; see ratios_for_reading."""
+    return _latex(ratios_for_reading(ratios).rename(columns=lambda name: name.replace("%", r"\%")))
+
+
+def _latex(read: pd.DataFrame) -> str:
+    read = read.replace({" ± ": r" $\\pm$ ", "%": r"\\%"}, regex=True)
     return read.to_latex(index=False, column_format="l" + "r" * (len(read.columns) - 1))
