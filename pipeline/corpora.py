@@ -1,5 +1,6 @@
 """What conf/corpus/<name>.yaml says of a corpus: where it comes from, and how it becomes a stream of words."""
 
+import re
 from dataclasses import dataclass
 
 from pipeline.core.errors import InputError, check_above_zero
@@ -7,6 +8,7 @@ from pipeline.core.symbols import PARAGRAPH, TEXT
 
 FORMATS = ("brown", "plain", "lines", "tokens", "senate")
 PACKED = "texts.zip"  # the one file of a packed corpus
+FEWEST = 100  # tokens of a training part that is no slip: 1 for all, 80 for 80 %
 MARKS = {"paragraph": PARAGRAPH, "text": TEXT}
 
 
@@ -55,15 +57,26 @@ class CorpusConfig:
 
     def __post_init__(self):
         if not self.raw:
-            raise InputError("corpus.raw is empty: give the folder with the texts, or one text")
+            raise InputError("corpus.raw: give the file or folder to read")
         for key, known in {"format": FORMATS, "vocabulary_from": ("stream", "train")}.items():
             if getattr(self, key) not in known:
                 raise InputError(f"corpus.{key}={getattr(self, key)!r}: choose one of {', '.join(known)}")
         for key in ("rare", "texts", "size", "test"):
             if getattr(self, key) < 0:
                 raise InputError(f"corpus.{key}={getattr(self, key)}: can't be negative")
+        of_splits = {f"splits.{split}": pattern for split, pattern in self.splits.items()}
+        for key, pattern in {"files": self.files, "local": self.local, **of_splits}.items():
+            try:
+                re.compile(pattern)
+            except re.error as error:
+                raise InputError(f"corpus.{key}={pattern}: not a regular expression: {error}") from error
         if not self.by_file:
             check_above_zero(self, "corpus.", "train", "valid")
+            if 1 <= self.train < FEWEST:
+                raise InputError(
+                    f"corpus.train={self.train:g}: from 1 on this is a number of tokens, and so few train nothing; "
+                    "for a share of the stream give less than 1, such as 0.8"
+                )
         elif set(self.splits) != {"train", "valid", "test"} or not all(self.splits.values()):
             raise InputError(f"corpus.splits={self.splits}: a file for each of train, valid and test, or for none")
         elif self.texts:

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 from dataclasses import dataclass
 from itertools import chain
@@ -19,6 +20,7 @@ from pipeline.core.errors import InputError
 from pipeline.corpora import PACKED, CorpusConfig, Source
 
 log = logging.getLogger(__name__)
+pooch.get_logger().setLevel(logging.WARNING)  # of a file without a digest it says what to write into a program
 
 
 @dataclass
@@ -41,13 +43,15 @@ def main(config: Config) -> None:
         log.info("%s holds the %s corpus already", out, corpus.name)
         return
     tried = []
+    folder = os.environ.get("NPLM_CORPORA")
+    local = _local(corpus, Path(folder)) if folder and corpus.local else []
     # What the user gives comes first: who gives a file often has no network to wait for.
-    for source in [*([[Path(corpus.path)]] if corpus.path else []), *corpus.sources, *_local(corpus)]:
+    for source in [*([[Path(corpus.path)]] if corpus.path else []), *corpus.sources, *local]:
         said = ", ".join(map(str, source)) if isinstance(source, list) else source
         log.info("trying %s", said)
         try:
-            with tempfile.TemporaryDirectory() as folder:
-                found = source if isinstance(source, list) else [_fetch(source, Path(folder))]
+            with tempfile.TemporaryDirectory() as fetched:
+                found = source if isinstance(source, list) else [_fetch(source, Path(fetched))]
                 texts = _texts(corpus, *found)
             if (digest := _digest(texts)) != corpus.sha256:
                 raise InputError(f"its {len(texts)} texts have the digest {digest}, not {corpus.sha256}")
@@ -57,13 +61,18 @@ def main(config: Config) -> None:
             continue
         _write(corpus, texts, out)
         log.info("%d texts, %d bytes in %s", len(texts), sum(map(len, texts.values())), out)
+        if out.resolve() != Path(corpus.raw).resolve():
+            log.info("to read them there: python -m pipeline.preprocess corpus=%s corpus.raw=%s", corpus.name, out)
         return
+    if folder and not local:
+        what = f"nothing there matches {corpus.local}" if Path(folder).is_dir() else "no such folder"
+        tried.append(f"NPLM_CORPORA={folder}: {what}")
     addresses = ", ".join(str(source) for source in corpus.sources if source.url)
     raise InputError(
         f"the {corpus.name} corpus could not be had. Tried: {'; '.join(tried) or 'nothing, no source is configured'}. "
         f"By hand: fetch {addresses or 'its archive'} on any machine and give it, or a folder with its texts, as "
         f"`python -m pipeline.download corpus={corpus.name} corpus.path=FILE out={out}`, then repeat; or name the "
-        f"folder where it lies, called as {corpus.local!r} matches, in the environment variable NPLM_CORPORA"
+        f"folder where it lies, called as `{corpus.local}` matches, in the environment variable NPLM_CORPORA"
     )
 
 
@@ -76,12 +85,9 @@ def _is_there(corpus: CorpusConfig, out: Path) -> bool:
         return False
 
 
-def _local(corpus: CorpusConfig) -> list[list[Path]]:
+def _local(corpus: CorpusConfig, folder: Path) -> list[list[Path]]:
     """What the folder that NPLM_CORPORA names has of the corpus: its texts as one source, or each archive as one."""
-    folder = os.environ.get("NPLM_CORPORA")
-    if not folder or not corpus.local:
-        return []
-    found = [path for path in sorted(Path(folder).glob("*")) if re.fullmatch(corpus.local, path.name)]
+    found = [path for path in sorted(folder.glob("*")) if re.fullmatch(corpus.local, path.name)]
     texts = [path for path in found if re.fullmatch(corpus.files, path.name.removesuffix(".xz"))]
     return [texts] if texts else [[path] for path in found]
 
@@ -99,7 +105,7 @@ def _fetch(source: Source, folder: Path) -> Path:
 
 def _fetch_url(url: str, sha256: str, name: str, folder: Path) -> Path:
     try:
-        downloader = pooch.HTTPDownloader(progressbar=False, timeout=(10, 60))
+        downloader = pooch.HTTPDownloader(progressbar=sys.stderr.isatty(), timeout=(10, 60))
         known = f"sha256:{sha256}" if sha256 else None
         return Path(pooch.retrieve(url, known, name, folder, downloader=downloader))
     except requests.HTTPError as error:

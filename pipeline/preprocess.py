@@ -4,11 +4,12 @@ Texts are read and coded one after the other; what stays in memory is a number a
 """
 
 import hashlib
+import io
 import logging
 import re
 import zipfile
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, fields
 from itertools import islice
 from pathlib import Path
 
@@ -16,6 +17,7 @@ import numpy as np
 import pandas as pd
 from omegaconf import OmegaConf
 from tqdm import tqdm
+from tqdm.utils import CallbackIOWrapper
 
 from pipeline import app, store
 from pipeline.app import ROOT
@@ -33,13 +35,11 @@ READERS = {
     "lines": text_of.read_lines,
     "tokens": text_of.read_tokens,
 }
-LONGEST = 1 << 20  # bytes of a line that are read at a time
+LONGEST = 1 << 20  # characters of a line that are read at a time, and of a word
 # Counts that every preprocessing of the same texts gives, and the keys that change the others.
 ALWAYS = ("texts", "paragraphs", "words")
-CHANGING = (
-    *("marks", "fold", "rare", "size", "proper", "vocabulary_from", "splits", "train", "valid", "test"),
-    *("format", "encoding"),
-)
+KEYS = [field.name for field in fields(CorpusConfig)]
+CHANGING = KEYS[KEYS.index("format") : KEYS.index("genres")]
 
 
 @dataclass
@@ -56,12 +56,11 @@ def main(config: Config) -> None:
     types, names, ends = vocabulary.Types(), [], []
     measured = {"texts": 0, "paragraphs": 0, "words": 0, "tokens": 0}
     marks = [MARKS[name] for name in corpus.marks]
-    with tqdm(unit="w", unit_scale=True, desc=corpus.name, disable=None) as bar:
-        for name, pieces in islice(_texts(corpus), corpus.texts or None):
+    with tqdm(unit="B", unit_scale=True, desc=corpus.name, disable=None) as bar:
+        for name, pieces in islice(_texts(corpus, bar), corpus.texts or None):
             before = measured["words"]
             for words in text_of.stream(_counted(pieces, measured), marks):
                 types.add(words)
-                bar.update(len(words))
             if measured["words"] == before:
                 raise InputError(f"{corpus.raw}, {name}: no words in it, or not in the format {corpus.format!r}")
             names.append(name)
@@ -108,74 +107,97 @@ def _counted(pieces: Iterable[text_of.Piece], measured: dict[str, int]) -> Itera
         yield words, ends
 
 
-def _texts(corpus: CorpusConfig) -> Iterator[tuple[str, Iterable[text_of.Piece]]]:
+def _texts(corpus: CorpusConfig, bar: tqdm) -> Iterator[tuple[str, Iterable[text_of.Piece]]]:
     """Name and pieces of each text, in the order of the stream."""
     if corpus.format == "senate":
-        yield from _releases(corpus)
+        yield from _releases(corpus, bar)
         return
-    for path in _paths(corpus):
-        yield path.name, READERS[corpus.format](_lines(path, corpus.encoding))
+    paths = _paths(corpus)
+    bar.reset(sum(path.stat().st_size for path in paths))
+    for path in paths:
+        yield path.name, READERS[corpus.format](_lines(path, corpus.encoding, bar.update))
 
 
 def _paths(corpus: CorpusConfig) -> list[Path]:
     """The texts' files: by name, or a file a split."""
     raw = Path(corpus.raw)
-    files = sorted(path for path in raw.rglob("*") if path.is_file()) if raw.is_dir() else [raw] * raw.is_file()
+    if not raw.exists():
+        raise _nothing_usable(corpus, "no such file or folder")
+    files = sorted(path for path in raw.rglob("*") if path.is_file()) if raw.is_dir() else [raw]
+    there = "found: " + (", ".join(path.name for path in files[:5]) + ", ..." * (len(files) > 5) or "nothing")
     if corpus.by_file:
         chosen = []
         for split in store.SPLITS:
-            of_split = [path for path in files if re.fullmatch(corpus.splits[split], path.name)]
+            pattern = corpus.splits[split]
+            of_split = [path for path in files if re.fullmatch(pattern, path.name)]
             if len(of_split) != 1:
-                raise InputError(
-                    f"corpus.raw={corpus.raw}: {len(of_split)} files match corpus.splits.{split}="
-                    f"{corpus.splits[split]!r}; there must be one"
-                )
+                what = f"{len(of_split)} files match corpus.splits.{split}={pattern}, not one; {there}"
+                raise _nothing_usable(corpus, what)
             chosen += of_split
         return chosen
     paths = [path for path in files if path == raw or re.fullmatch(corpus.files, path.name)]
     if not paths:
-        raise InputError(f"corpus.raw={corpus.raw}: no texts there; {_remedy(corpus)}, or give the right place")
+        raise _nothing_usable(corpus, f"no file there matches corpus.files={corpus.files}; {there}")
     return paths
 
 
-def _remedy(corpus: CorpusConfig) -> str:
-    return f"run `python -m pipeline.download corpus={corpus.name} out={corpus.raw}`"
+def _nothing_usable(corpus: CorpusConfig, what: str) -> InputError:
+    fetch = f"run `python -m pipeline.download corpus={corpus.name} out={corpus.raw}`, or "
+    place = f"give the right place, as conf/corpus/{corpus.name}.yaml says"
+    return InputError(f"corpus.raw={corpus.raw}: {what}; {fetch * bool(corpus.sha256)}{place}")
 
 
-def _lines(path: Path, encoding: str) -> Iterator[str]:
-    """The lines of a file, very long ones in parts. Raises InputError that names what is not of the encoding."""
-    number, rest = 1, b""
-    with path.open("rb") as file:
-        while line := file.readline(LONGEST):
-            line, rest = rest + line, b""
-            if not line.endswith(b"\n") and len(line) >= LONGEST:  # up to the last word that is whole
-                line, rest = line[: line.rfind(b" ") + 1], line[line.rfind(b" ") + 1 :]
-            yield _decoded(line, encoding, path, number)
-            number += line.endswith(b"\n")
-        if rest:
-            yield _decoded(rest, encoding, path, number)
+def _lines(path: Path, encoding: str, progress: Callable[[int], object]) -> Iterator[str]:
+    """The lines of a file, very long ones in parts. Raises InputError that names what is not of the encoding.
 
-
-def _decoded(line: bytes, encoding: str, path: Path, number: int) -> str:
+    progress: called with each number of bytes that were read.
+    """
+    number, rest = 1, ""
     try:
-        return line.decode("utf-8-sig" if number == 1 and encoding == "utf-8" else encoding)
-    except UnicodeDecodeError as error:
-        raise InputError(
-            f"{path}, line {number}: not {encoding.upper()} (byte {line[error.start]:#04x}); convert it, for example "
-            "with iconv, or give corpus.encoding"
-        ) from error
+        with (
+            path.open("rb", buffering=0) as raw,
+            io.TextIOWrapper(CallbackIOWrapper(progress, raw), encoding, newline="\n") as file,
+        ):
+            while read := file.readline(LONGEST):
+                line, rest = rest + read, ""
+                if len(read) == LONGEST and not read.endswith("\n"):
+                    line, rest = _whole_words(line)
+                if line:
+                    yield line if number > 1 else line.removeprefix("\ufeff")  # the mark of an encoding
+                number += read.endswith("\n")
+    except UnicodeError as error:
+        if isinstance(error, UnicodeDecodeError):  # else UTF-16's own mark is not there
+            number += error.object[: error.start].count(b"\n")
+        what = f"{path}, line {number}: not {encoding.upper()}"
+        raise InputError(f"{what}; convert it, for example with iconv, or give corpus.encoding") from error
+    if rest:
+        yield rest
 
 
-def _releases(corpus: CorpusConfig) -> Iterator[tuple[str, list[text_of.Piece]]]:
+def _whole_words(part: str) -> tuple[str, str]:
+    """The words of a part of a line, and apart the last, which may go on; one that is too long for a word is cut.
+
+    What is left always has a word if the line had one before: its end must not look like a blank line.
+    """
+    words, last = ["", "", *part.rsplit(maxsplit=1)][-2:]
+    if len(last) >= LONGEST:
+        words, last = f"{words} {last[:-1]}", last[-1]
+    return words, last + " " * part[-1].isspace()
+
+
+def _releases(corpus: CorpusConfig, bar: tqdm) -> Iterator[tuple[str, list[text_of.Piece]]]:
     """The usable press releases of the packed corpus by day, senator and file, each one paragraph, none twice."""
     packed = Path(corpus.raw, PACKED)
     if not packed.is_file():
-        raise InputError(f"corpus.raw={corpus.raw}: no {PACKED} there; {_remedy(corpus)}")
+        raise _nothing_usable(corpus, f"no {PACKED} there")
     with zipfile.ZipFile(packed) as archive:
         dated = sorted(filter(None, map(senate.origin, archive.namelist())))
+        bar.reset(sum(archive.getinfo(name).file_size for _, _, name in dated))
         seen: set[bytes] = set()
         for _, senator, name in dated:
-            text = " ".join(senate.decoded(archive.read(name), corpus.encoding).split())
+            content = archive.read(name)
+            bar.update(len(content))
+            text = " ".join(senate.decoded(content, corpus.encoding).split())
             words, digest = senate.words_of(text), hashlib.sha256(text.encode()).digest()
             if digest not in seen and senate.usable(words):
                 seen.add(digest)

@@ -2,8 +2,10 @@
 
 import hashlib
 import io
+import logging
 import lzma
 import subprocess
+import sys
 import tarfile
 import threading
 import zipfile
@@ -11,9 +13,11 @@ from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
+import yaml
 from conftest import composed
 
 from pipeline import download
+from pipeline.app import ROOT
 from pipeline.core.errors import InputError
 
 TEXTS = {"ca01": b"a/at", "ca02": b"b/at"}
@@ -54,8 +58,8 @@ def inside(folder):
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-def test_a_folder_named_by_the_environment_is_tried_last(tmp_path, monkeypatch):
-    """Its archive, or its single files, packed or not."""
+def test_a_folder_named_by_the_environment_has_the_archive_or_single_files(tmp_path, monkeypatch):
+    """The files packed or not."""
     zipped(tmp_path / "brown.zip", TEXTS)
     with pytest.raises(InputError, match="NPLM_CORPORA"):
         fetch(tmp_path / "out", tmp_path / "nowhere")
@@ -186,6 +190,77 @@ def test_an_address_gives_its_texts_if_the_file_is_the_expected_one(tmp_path, se
     assert not (tmp_path / "out").exists()
     fetch(tmp_path / "out", "", f"corpus.sources=[{{url: '{address}/brown.zip', sha256: '{sha256}'}}]")
     assert inside(tmp_path / "out") == TEXTS
+
+
+def test_the_address_comes_first_then_the_environments_folder_then_the_error(tmp_path, server, monkeypatch, caplog):
+    folder, address = server
+    url, mine = f"{address}/brown.zip", tmp_path / "mine"
+    sources = f"corpus.sources=[{{url: '{url}'}}]"
+    mine.mkdir()
+    zipped(mine / "brown.zip", TEXTS)
+    zipped(folder / "brown.zip", TEXTS)
+    monkeypatch.setenv("NPLM_CORPORA", str(mine))
+    caplog.set_level(logging.INFO)
+
+    def tried():
+        found = [record.getMessage() for record in caplog.records if record.getMessage().startswith("trying ")]
+        caplog.clear()
+        return [message.removeprefix("trying ") for message in found]
+
+    fetch(tmp_path / "public", "", sources)
+    assert tried() == [url]
+    (folder / "brown.zip").unlink()
+    fetch(tmp_path / "local", "", sources)
+    assert tried() == [url, str(mine / "brown.zip")]
+    (mine / "brown.zip").unlink()
+    for given, says in [(mine, r"nothing there matches brown\.zip"), (tmp_path / "none", "no such folder")]:
+        monkeypatch.setenv("NPLM_CORPORA", str(given))
+        with pytest.raises(InputError) as caught:
+            fetch(tmp_path / "neither", "", sources)
+        assert f"Tried: {url}: the server answers 404; NPLM_CORPORA={given}: {says}. By hand" in str(caught.value)
+        assert f"By hand: fetch {url} on any machine" in str(caught.value)
+
+
+def test_a_corpus_in_three_files_at_an_address(tmp_path, server, monkeypatch):
+    """WikiText-2's way: a part an address, kept under upstream's names; so are files that were saved by hand."""
+    folder, address = server
+    texts = {f"{split}.txt": f"{split} .\n".encode() for split in ("train", "valid", "test")}
+    sha256 = f"corpus.sha256={download._digest(texts)}"
+    parts = f"corpus.sources=[{{url: '{address}/{{}}', parts: [train.txt, valid.txt, test.txt]}}]"
+    for name in ("train.txt", "valid.txt"):
+        (folder / name).write_bytes(texts[name])
+    with pytest.raises(InputError, match=rf"{address}/test\.txt: the server answers 404"):
+        fetch(tmp_path / "out", "", "corpus=wikitext2", parts, sha256)
+    (folder / "test.txt").write_bytes(texts["test.txt"])
+    fetch(tmp_path / "out", "", "corpus=wikitext2", parts, sha256)
+    assert inside(tmp_path / "out") == texts
+    monkeypatch.setenv("NPLM_CORPORA", str(folder))
+    fetch(tmp_path / "saved", "", "corpus=wikitext2", sha256)
+    assert inside(tmp_path / "saved") == texts
+
+
+def test_a_bar_for_who_watches_and_no_advice_of_the_downloader(tmp_path, server, monkeypatch, capsys, stage):
+    """Silent in a log; and a file without a digest of its own is no reason to be told to write one somewhere."""
+    folder, address = server
+    zipped(folder / "brown.zip", TEXTS)
+    source = f"corpus.sources=[{{url: '{address}/brown.zip'}}]"
+    ended = stage("download", source, f"corpus.sha256={DIGEST}", f"out={tmp_path / 'log'}")
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert inside(tmp_path / "log") == TEXTS
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    fetch(tmp_path / "terminal", "", source)
+    assert "100%" in capsys.readouterr().err
+
+
+def test_what_is_fetched_lies_where_preprocess_reads_it(tmp_path, caplog):
+    """Or the command that reads it there is said."""
+    for file in (ROOT / "conf" / "corpus").glob("*.yaml"):
+        if (corpus := yaml.safe_load(file.read_text()))["sha256"]:
+            default = yaml.safe_load((ROOT / "conf" / "download.yaml").read_text())["out"]
+            assert default.replace("${corpus.name}", corpus["name"]) == corpus["raw"]
+    caplog.set_level(logging.INFO)
+    fetch(tmp_path / "out", zipped(tmp_path / "archive", TEXTS))
+    assert f"python -m pipeline.preprocess corpus=brown corpus.raw={tmp_path / 'out'}" in caplog.text
 
 
 def test_a_package_gives_its_texts(tmp_path):
