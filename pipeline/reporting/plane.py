@@ -12,6 +12,10 @@ def draw(features: np.ndarray, words: list[str]) -> str:
         axes.scatter(*features.T, s=2, color=style.OURS)
         for place, word in zip(features, words, strict=True):
             axes.annotate(word.replace("$", r"\$"), place, fontsize=7, ha="center", va="center")
+        # Most words lie close together around nothing, some far out: linear within, logarithmic without.
+        spread = float(np.median(np.abs(features)))
+        axes.set_xscale("asinh", linear_width=spread)
+        axes.set_yscale("asinh", linear_width=spread)
         axes.set_xlabel("first feature")
         axes.set_ylabel("second feature")
         return style.svg(figure)
