@@ -1,29 +1,28 @@
 """`make publish`: the tracking store as the stages' outputs say it should be.
 
-Each output of a stage in a dvc.lock is a run, whether it was computed here or restored by DVC: parameters from the
-lock, figures and learning curve from the output, the paper's row as a note, the corpus as a data set. A run that the
-stage itself has logged is completed, not logged again. Of Brown's models, networks with seed 0 and the best n-gram
-become models that `mlflow models serve` serves; the best by validation is registered as `nplm`, alias `best`. To repeat
-it changes nothing.
+Each output of a stage that logs runs is a run, whether it was computed here or restored by DVC, with what the stage
+itself logs (pipeline/outputs.py), the paper's row as a note, and the corpus as a data set. A run that the stage has
+logged is completed, not logged again. Of Brown's models, networks with seed 0 and the best n-gram become models that
+`mlflow models serve` serves; the best by validation is registered as `nplm`, alias `best`. To repeat it changes
+nothing. A second publish of one checkout waits for the first; two machines that publish into one server at a time know
+nothing of each other.
 """
 
 import argparse
-import logging
 import math
 import os
 import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import suppress
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import mlflow
-import pandas as pd
-import yaml
+from filelock import FileLock, Timeout
 from mlflow.entities import Dataset, DatasetInput, InputTag, LoggedModelStatus, Metric, Param, Run
 from mlflow.exceptions import MlflowException
+from mlflow.models import Model
 from mlflow.utils.time import get_current_time_millis
 from omegaconf import OmegaConf
 from tqdm import tqdm
@@ -31,57 +30,14 @@ from tqdm import tqdm
 from pipeline import store, tracking
 from pipeline.app import ROOT, exit_code
 from pipeline.core.errors import InputError
+from pipeline.outputs import BROWN, Output, digest, outputs
 from pipeline.served import EXAMPLE, SIGNATURE
 
 os.environ.setdefault("MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT", "true")
+os.environ.setdefault("MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR", "false")  # one for each model's files
 
 OUTPUT = "nplm.output"  # tag: DVC's md5 of the output that a run shows
 MODEL, ALIAS = "nplm", "best"
-BEST_NGRAM, BROWN = "best-ngram", "brown"
-
-log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class Output:
-    """What a stage wrote for one model and seed, by a dvc.lock."""
-
-    stage: str
-    name: str
-    seed: int
-    folder: Path
-    md5: str
-    parameters: dict
-
-    @property
-    def metrics(self) -> dict[str, float]:
-        """Its figures."""
-        return {k: v for k, v in store.read_json(self.folder / "metrics.json").items() if isinstance(v, (int, float))}
-
-    @property
-    def corpus(self) -> str:
-        """Which corpus it is of: predictions/<name>/<seed> is Brown's, predictions/<corpus>/<name>/<seed> another's."""
-        above = self.folder.parent.parent.name
-        return BROWN if above == "predictions" else above
-
-    @property
-    def serves(self) -> bool:
-        """Whether it becomes a model: a network's first seed, or the best n-gram. Other corpora's are too large."""
-        network = self.seed == 0 and (self.folder / "weights.safetensors").is_file()
-        return self.corpus == BROWN and (network or self.name == BEST_NGRAM)
-
-
-def outputs(root: Path) -> Iterator[Output]:
-    """Each model in the locks below a folder whose output is there."""
-    for lock in [root / "dvc.lock", *sorted(root.glob("experiments/*/dvc.lock"))]:
-        if not lock.is_file():
-            continue
-        for stage, entry in yaml.safe_load(lock.read_text(encoding="utf-8"))["stages"].items():
-            for out in entry.get("outs", []):
-                folder = Path(os.path.normpath(lock.parent / entry.get("wdir", ".") / out["path"]))
-                if (root / "predictions") in folder.parents and (folder / "metrics.json").is_file():
-                    values = {Path(file).stem: value for file, value in entry.get("params", {}).items()}
-                    yield Output(stage.split("@")[0], folder.parent.name, int(folder.name), folder, out["md5"], values)
 
 
 def paper_rows(root: Path) -> dict[tuple[bool, str], str]:
@@ -100,67 +56,64 @@ def paper_rows(root: Path) -> dict[tuple[bool, str], str]:
 class Publisher:
     """Brings a store in line with outputs."""
 
-    def __init__(self, root: Path, corpora: set[str]):
+    def __init__(self, root: Path, corpora: set[Path]):
         self.root = root
+        self.digests = {data: digest(root, data) for data in corpora}
+        self.notes = paper_rows(root)
+        self.code = tracking.code_state()
         self.client = tracking.open_client()
         self.experiment = tracking.experiment_of(self.client)
-        self.digests = {name: store.read_json(root / "data" / name / "counts.json")["digest"] for name in corpora}
-        code = tracking.code_state()
-        self.parents = {name: tracking.group_run(self.client, code, self.digests[name]) for name in corpora}
-        self.notes = paper_rows(root)
+        mlflow.set_tracking_uri(self.client.tracking_uri)
+        mlflow.set_experiment(experiment_id=self.experiment)
 
     def publish(self, output: Output) -> Run:
         """The run of an output: found by its tag, else one that the stage logged, else a new one."""
-        found = self._search(f"tags.`{OUTPUT}` = '{output.md5}'")
-        if found:
-            return found[0]
-        logged = self._search(f"tags.model = '{output.name}' and tags.seed = '{output.seed}'")
-        same = [run for run in logged if run.info.status == "FINISHED" and self._shows(run, output)]
-        run = same[0] if same else self._create(output)
-        for killed in logged:  # before this one; its process is gone, since the output is there
-            if killed.info.status == "RUNNING" and killed.info.start_time <= run.info.start_time:
-                self.client.set_terminated(killed.info.run_id, "KILLED")
-        self._complete(run.info.run_id, output)
-        return self.client.get_run(run.info.run_id)
+        for run in self._search({OUTPUT: output.md5, "model": output.model}):
+            if run.info.status == "FINISHED":
+                return run
+            self.client.delete_run(run.info.run_id)  # a publish that was killed had begun it
+        logged = self._search(self._tags(output))
+        same = (run for run in logged if run.info.status == "FINISHED" and _shows(run, output))
+        return self._complete(next(same, None) or self._create(output), output)
 
-    def _search(self, condition: str) -> list[Run]:
+    def _search(self, tags: dict[str, object]) -> list[Run]:
+        condition = " and ".join(f"tags.`{key}` = '{value}'" for key, value in tags.items())
         return list(self.client.search_runs([self.experiment], condition))
 
-    def _shows(self, run: Run, output: Output) -> bool:
-        return all(
-            split in run.data.metrics and math.isclose(run.data.metrics[split], output.metrics[split], rel_tol=1e-9)
-            for split in ("valid", "test")
-        )
+    def _tags(self, output: Output) -> dict[str, str]:
+        tags = {"stage": output.stage, "model": output.model, "seed": output.seed, "data": self.digests[output.data]}
+        return tracking.strings(tags)
 
     def _create(self, output: Output) -> Run:
-        tags = {"stage": output.stage, "model": output.name, "seed": output.seed}
-        tags |= {"data": self.digests[output.corpus], tracking.PARENT: self.parents[output.corpus]}
-        run = self.client.create_run(
-            self.experiment, run_name=f"{output.name}-{output.seed}", tags=tracking.strings(tags)
-        )
-        now, curve = get_current_time_millis(), output.folder / "curve.csv"
-        metrics = [Metric(key, float(value), now, 0) for key, value in output.metrics.items()]
-        if curve.is_file():
-            for line in pd.read_csv(curve).to_dict("records"):
-                epoch = int(line.pop("epoch"))
-                metrics += [Metric(key, float(value), now, epoch) for key, value in line.items()]
-        parameters = [Param(key, str(value)) for key, value in tracking.flattened(output.parameters)]
+        parent = tracking.group_run(self.client, self.code, self.digests[output.data])
+        tags = self._tags(output) | {tracking.PARENT: parent, OUTPUT: output.md5}
+        run = self.client.create_run(self.experiment, run_name=f"{output.model}-{output.seed}", tags=tags)
+        now = get_current_time_millis()
+        metrics = [Metric(key, float(value), now, 0) for key, value in (output.figures | output.timing).items()]
+        for line in output.curve:
+            epoch = int(line.pop("epoch"))
+            metrics += [Metric(key, float(value), now, epoch) for key, value in line.items()]
+        parameters = [Param(key, value) for key, value in _parameters(output).items()]
         self.client.log_batch(run.info.run_id, metrics=metrics, params=parameters)
-        self.client.set_terminated(run.info.run_id)
-        return self.client.get_run(run.info.run_id)
+        return run
 
-    def _complete(self, run_id: str, output: Output) -> None:
+    def _complete(self, run: Run, output: Output) -> Run:
         data = Dataset(
-            name=output.corpus,
-            digest=self.digests[output.corpus][:36],  # as long as MLflow takes it; the tag `data` has all of it
+            name=output.data.name,
+            digest=self.digests[output.data][:36],  # as long as MLflow takes it; the tag `data` has all of it
             source_type="local",
-            source=str(self.root / "data" / output.corpus),
+            source=str(output.data),
         )
-        self.client.log_inputs(run_id, [DatasetInput(data, [InputTag("mlflow.data.context", "training")])])
-        note = self.notes.get((output.corpus == BROWN, output.name))
+        self.client.log_inputs(run.info.run_id, [DatasetInput(data, [InputTag("mlflow.data.context", "training")])])
+        note = self.notes.get((output.data.name == BROWN, output.model))
         if note:
-            self.client.set_tag(run_id, "mlflow.note.content", note)
-        self.client.set_tag(run_id, OUTPUT, output.md5)  # last: what a killed publish left undone is done again
+            self.client.set_tag(run.info.run_id, "mlflow.note.content", note)
+        # Last: what a killed publish left undone is done again.
+        if run.info.status == "FINISHED":  # by its stage
+            self.client.set_tag(run.info.run_id, OUTPUT, output.md5)
+        else:
+            self.client.set_terminated(run.info.run_id)
+        return run
 
     def logged(self, output: Output) -> str:
         """The id of an output's model in the store, "" where it is not there."""
@@ -169,9 +122,12 @@ class Publisher:
 
     def log_model(self, run: Run, output: Output) -> str:
         """Logs an output's model in its run; its id."""
-        with tempfile.TemporaryDirectory() as folder, mlflow.start_run(run_id=run.info.run_id):
-            made = mlflow.pyfunc.log_model(
-                name=output.name,
+        with tempfile.TemporaryDirectory() as folder:
+            made = Model.log(  # mlflow.pyfunc.log_model would open the run again, and its time would grow
+                artifact_path=None,
+                flavor=mlflow.pyfunc,
+                run_id=run.info.run_id,
+                name=output.model,
                 python_model=str(ROOT / "pipeline" / "served.py"),
                 artifacts={"model": str(self._packed(output, Path(folder, "model")))},
                 code_paths=[str(ROOT / "pipeline"), str(ROOT / "conf")],
@@ -184,16 +140,17 @@ class Publisher:
 
     def _packed(self, output: Output, folder: Path) -> Path:
         """All that the model needs, in one folder."""
-        shutil.copytree(self.root / "data" / "brown", folder / "data")
-        for name in (f"{output.name}/{output.seed}", *_components(output.folder)):
-            source, target = self.root / "predictions" / name, folder / "predictions" / name
+        shutil.copytree(output.data, folder / "data")
+        name = f"{output.model}/{output.seed}"
+        for part in (name, *_components(output.folder)):
+            source, target = self.root / "predictions" / part, folder / "predictions" / part
             target.mkdir(parents=True)
             for file in ("metrics.json", "weights.json", "weights.safetensors"):
                 if (source / file).is_file():
                     shutil.copyfile(source / file, target / file)
         if (self.root / "clusters").is_dir() and not (output.folder / "weights.safetensors").is_file():
             shutil.copytree(self.root / "clusters", folder / "clusters")
-        store.write_json(folder / "name.json", {"name": f"{output.name}/{output.seed}"})
+        store.write_json(folder / "name.json", {"name": name})
         return folder
 
     def register(self, model_id: str) -> str:
@@ -207,6 +164,18 @@ class Publisher:
         return str(version.version)
 
 
+def _parameters(output: Output) -> dict[str, str]:
+    return tracking.strings(dict(tracking.flattened(output.parameters)))
+
+
+def _shows(run: Run, output: Output) -> bool:
+    """Whether a stage's run says what the output does; of what only one of them has, nothing."""
+    figures, parameters = run.data.metrics, run.data.params
+    return all(
+        math.isclose(figures.get(key, value), value, rel_tol=1e-9) for key, value in output.figures.items()
+    ) and all(parameters.get(key, value) == value for key, value in _parameters(output).items())
+
+
 def _components(folder: Path) -> list[str]:
     """The models that a mixture mixes; none of any other."""
     if not (folder / "weights.json").is_file():
@@ -214,6 +183,21 @@ def _components(folder: Path) -> list[str]:
     weights = store.read_json(folder / "weights.json")
     first = next(iter(weights.values()))
     return list(first if isinstance(first, dict) else weights)
+
+
+@contextmanager
+def alone() -> Iterator[None]:
+    """Waits until no other publish of this checkout runs: both would create what neither has found."""
+    lock = FileLock(ROOT / "mlflow.db.publish.lock")
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        print("another publish is under way: this one waits for it", file=sys.stderr)
+        lock.acquire()
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -225,24 +209,25 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--models", nargs="*", metavar="NAME", help="only these become models; no name: none does")
     given = parser.parse_args(arguments)
     try:
-        _publish(given.root, given.models)
+        with alone():
+            _publish(given.root.resolve(), given.models)
     except InputError as error:
         sys.exit(exit_code(str(error)))
-    except MlflowException as error:
-        sys.exit(exit_code(f"MLflow says: {str(error)[:300]}; what was published stays, repeat the command to go on"))
+    except tracking.UNREACHABLE as error:
+        said = " ".join(str(error).split())[:300]
+        sys.exit(exit_code(f"publishing stopped: {said}; what was published stays, repeat the command to go on"))
 
 
 def _publish(root: Path, names: list[str] | None) -> None:
     found = list(outputs(root))
     if not found:
         raise InputError(f"{root}: no outputs of the pipeline to publish; run `dvc repro`")
-    served = {output.name: output for output in found if output.serves}
+    served = {output.model: output for output in found if output.serves}
     chosen = served if names is None else dict.fromkeys(names)
     unknown = [name for name in chosen if name not in served]
     if unknown:
         raise InputError(f"--models: {', '.join(unknown)} can't be served; there are: {', '.join(served) or 'none'}")
-    publisher = Publisher(root, {output.corpus for output in found})
-    mlflow.set_tracking_uri(publisher.client.tracking_uri)
+    publisher = Publisher(root, {output.data for output in found})
     runs = {}
     for output in tqdm(found, desc="runs", disable=None):
         runs[output.folder] = publisher.publish(output)
@@ -252,7 +237,7 @@ def _publish(root: Path, names: list[str] | None) -> None:
         ids[name] = publisher.log_model(runs[served[name].folder], served[name])
     there = [name for name in ids if ids[name]]
     if there:
-        best = min(there, key=lambda name: served[name].metrics["valid"])
+        best = min(there, key=lambda name: served[name].figures["valid"])
         version = publisher.register(ids[best])
         print(f"{len(there)} models; the best by validation, {best}, is {MODEL}@{ALIAS}, version {version}")
 
