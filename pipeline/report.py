@@ -79,7 +79,7 @@ def main(config: Config) -> None:
     everything = pd.concat([part[["valid", "test"]] for part in (built, extra)]).astype(float).round(4)
     store.write_json(out / f"{name}.json", everything.to_dict("index"))
     if config.readme:
-        _rewrite(Path(config.readme), name, table.short(built, config.table.yardsticks[0]))
+        _rewrite(Path(config.readme), name, table.short(built, next(iter(config.table.yardsticks), "")))
     log.info("%d of %d rows in %s", len(built), len(rows), (out / f"{name}.md").resolve())
 
 

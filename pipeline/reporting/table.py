@@ -199,9 +199,10 @@ def latex(table: pd.DataFrame, same_corpus: bool = True) -> str:
 
 def ratio_latex(ratios: pd.DataFrame) -> str:
     """The ratios to one yardstick as a LaTeX tabular; see ratios_for_reading."""
-    return _latex(ratios_for_reading(ratios).rename(columns=lambda name: name.replace("%", r"\%")))
+    return _latex(ratios_for_reading(ratios))
 
 
 def _latex(read: pd.DataFrame) -> str:
     read = read.replace({" ± ": r" $\\pm$ ", "%": r"\\%"}, regex=True)
+    read.columns = read.columns.str.replace("%", r"\%")
     return read.to_latex(index=False, column_format="l" + "r" * (len(read.columns) - 1))
