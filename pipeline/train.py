@@ -3,7 +3,6 @@
 import json
 import logging
 import os
-import resource
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -48,6 +47,10 @@ class Config:
     def __post_init__(self):
         if self.seed < 0:
             raise InputError(f"seed={self.seed}: can't be negative")
+        try:
+            torch.device(self.device)
+        except RuntimeError:
+            raise InputError(f"device={self.device}: choose cpu, cuda or cuda:N") from None
         if self.device.startswith("cuda") and not torch.cuda.is_available():
             raise InputError(f"device={self.device}: this machine or this build of torch has no CUDA; use device=cpu")
 
@@ -75,7 +78,6 @@ def _run(config: Config, joined: ranks.Ranks) -> None:
         track("train", config.name, config.seed, parameters, corpus.counts["digest"]) as run,
         checkpoints.claim(Path(config.checkpoints), what) as path,
     ):
-        start = time.perf_counter()
         network = (build if config.parallel == "none" else joined.part)(config.model, len(corpus.vocabulary))
         log.info("%s, seed %d: %s free parameters", config.name, config.seed, f"{_size(network.state_dict()):,}")
         trainer = Trainer(
@@ -87,7 +89,7 @@ def _run(config: Config, joined: ranks.Ranks) -> None:
             joined.checkpoint(path, config.checkpoint_seconds),
             features,
         )
-        network, words = _train(trainer, config, run)
+        network = _train(trainer, config, run)
         trained = time.perf_counter()
         splits = ["valid", "test"] + (["train"] if config.score_train and config.seed == 0 else [])
         scored, weights = _score(network, corpus, splits), joined.whole(network)
@@ -97,11 +99,12 @@ def _run(config: Config, joined: ranks.Ranks) -> None:
         save_file(weights, out / "weights.safetensors", {"architecture": json.dumps(asdict(config.model))})
         pd.DataFrame(trainer.progress.curve).to_csv(out / "curve.csv", index=False)
 
-        timing = {
-            "seconds": time.perf_counter() - start,
-            "training_seconds": trained - start,
-            "words_per_second": words / (trained - start),
-            "peak_memory_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        training_seconds = trainer.progress.seconds  # in all processes, where one took up the work of a killed one
+        scoring = app.cost(trained)
+        timing = scoring | {
+            "seconds": training_seconds + scoring["seconds"],
+            "training_seconds": training_seconds,
+            "words_per_second": trainer.progress.epoch * len(corpus.train) / training_seconds,
         }
         store.write_timing(Path(config.timing), timing)
         best = trainer.progress.curve[trainer.progress.best - 1]["valid_perplexity"]
@@ -119,18 +122,12 @@ def _read_features(path: str) -> np.ndarray:
     return np.load(path)
 
 
-def _train(trainer: Trainer, config: Config, run: tracking.Run) -> tuple[Network, int]:
-    """Trains with a progress bar, silent where the output is no terminal, and a batch of metrics an epoch.
-
-    Returns the network and the words that this process, which may have taken up a killed one's work, has seen.
-    """
+def _train(trainer: Trainer, config: Config, run: tracking.Run) -> Network:
+    """Trains with a progress bar, silent where the output is no terminal, and a batch of metrics an epoch."""
     tokens, batch = len(trainer.corpus.train), config.recipe.batch
-    seen = 0
     with tqdm(total=tokens * config.recipe.epochs, unit="w", unit_scale=True, desc=config.name, disable=None) as bar:
 
         def on_step(progress: training.Progress, words: int) -> None:
-            nonlocal seen
-            seen += words
             if bar.n == 0:  # a resumed training does not begin at nothing
                 bar.initial = bar.n = progress.epoch * tokens + (progress.step - 1) * batch
             bar.update(words)
@@ -144,7 +141,7 @@ def _train(trainer: Trainer, config: Config, run: tracking.Run) -> tuple[Network
             )
             run.metrics({key: value for key, value in values.items() if key != "epoch"}, step=epoch.epoch)
 
-        return trainer.run(on_step, on_epoch), seen
+        return trainer.run(on_step, on_epoch)
 
 
 def _score(network: Network, corpus: store.Corpus, splits: list[str]) -> dict:

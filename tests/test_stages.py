@@ -85,6 +85,7 @@ def test_a_shipped_search_composes(search):
         (["model.h=-1"], "model.h=-1: hidden units can't be negative"),
         (["recipe.rate=fast"], "could not be converted to Float"),
         (["device=cuda:99"], "has no CUDA"),
+        (["device=tpu"], "device=tpu: choose cpu, cuda or cuda:N"),
         (["parallel=both"], "choose one of none, data, parameters"),
         (["parallel=data", "model=cycling5"], "only the feedforward family trains so"),
         (["data=nowhere"], "no preprocessed corpus in nowhere"),

@@ -1,6 +1,7 @@
 """Training: equal seeds give equal bits, a killed run ends as an uninterrupted one, and the paper's updates."""
 
 import copy
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -86,6 +87,25 @@ def test_a_killed_training_ends_with_the_numbers_of_an_uninterrupted_one(recipe,
     resumed, curve_resumed = trained(recipe, corpus, checkpoint=checkpoint, on_epoch=told.append)
     assert same(whole, resumed) and curve == curve_resumed
     assert [epoch.epoch for epoch in told] == [1, 2, 3]
+
+
+def test_the_time_of_a_killed_process_counts(recipe, corpus):
+    checkpoint, steps = Memory(), iter(range(1, 10_000))
+
+    def on_step(progress, words):
+        if next(steps) == 200:
+            raise KillError
+
+    start = time.perf_counter()
+    with pytest.raises(KillError):
+        trained(recipe, corpus, checkpoint=checkpoint, on_step=on_step)
+    spent = checkpoint.state[1]["seconds"]
+    between = time.perf_counter()
+    time.sleep(1)  # that nobody trained
+    resumed = Trainer(build(SMALL, 50), recipe, corpus, 0, "cpu", checkpoint)
+    resumed.run()
+    assert 0 < spent < between - start
+    assert spent < resumed.progress.seconds < time.perf_counter() - start - 1
 
 
 def test_the_best_epochs_weights_are_kept_and_patience_ends_it(recipe, corpus):

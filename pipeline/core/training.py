@@ -1,6 +1,7 @@
 """Training a network: passes over the training part in random order, a rate that falls, the best epoch kept."""
 
 import math
+import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 
@@ -50,6 +51,7 @@ class Progress:
     perplexity: float = 0.0  # of those words
     curve: list[dict] = field(default_factory=list)
     best: int = 0  # epoch whose weights are kept
+    seconds: float = 0.0  # that the training took so far, evaluations with it, in all the processes that took it up
 
 
 class DivergenceError(InputError):
@@ -120,6 +122,7 @@ class Trainer:
         Raises DivergenceError when the loss becomes NaN or infinite.
         """
         self.resume()
+        self.since = time.perf_counter()
         for epoch in self.progress.curve:
             on_epoch(Epoch(**epoch))
         while self.progress.epoch < self.recipe.epochs and not self._patience_lost():
@@ -217,6 +220,8 @@ class Trainer:
 
     def save(self) -> None:
         """Writes the checkpoint: parameters, best parameters, optimiser, random numbers, progress."""
+        now = time.perf_counter()
+        self.progress.seconds, self.since = self.progress.seconds + now - self.since, now
         self.checkpoint.write(self._tensors() | {"generator": self.generator.get_state()}, asdict(self.progress))
 
     def resume(self) -> None:
