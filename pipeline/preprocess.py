@@ -13,16 +13,15 @@ from dataclasses import dataclass, fields
 from itertools import islice
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 from omegaconf import OmegaConf
 from tqdm import tqdm
 from tqdm.utils import CallbackIOWrapper
 
-from pipeline import app, store
+from pipeline import app, archives, store
 from pipeline.app import ROOT
 from pipeline.core import corpus as text_of
-from pipeline.core import evaluation, senate, vocabulary
+from pipeline.core import senate, vocabulary
 from pipeline.core.errors import InputError
 from pipeline.core.symbols import PARAGRAPH, TEXT
 from pipeline.corpora import MARKS, PACKED, CorpusConfig
@@ -83,16 +82,17 @@ def main(config: Config) -> None:
     measured["vocabulary"] = len(kept)
     _check(corpus, measured | {split: len(part) for split, part in splits.items()})
 
-    unseen = evaluation.unseen_words(splits["train"], len(kept))
+    frequency = {split: vocabulary.frequencies(part, len(kept)) for split, part in splits.items()}  # of each word
+    unseen, unknown = frequency["train"] == 0, slice(1 + corpus.proper)
     counts = {
         **measured,
         "paper": corpus.paper,
         "format": corpus.format,
         "boundaries": boundaries,
         "marks": {mark: kept.index(mark) for mark in (PARAGRAPH, TEXT) if mark in kept},
-        "unknown_rate": {split: float(np.mean(part <= corpus.proper)) for split, part in splits.items()},
+        "unknown_rate": {split: float(each[unknown].sum() / each.sum()) for split, each in frequency.items()},
         "unseen_words": int(unseen.sum()),
-        "unseen_tokens": {split: int(unseen[part].sum()) for split, part in splits.items()},
+        "unseen_tokens": {split: int(each[unseen].sum()) for split, each in frequency.items()},
         "digest": store.digest(*splits.values()),
     }
     texts_table = _text_table(corpus, names, ends, boundaries)
@@ -190,18 +190,24 @@ def _releases(corpus: CorpusConfig, bar: tqdm) -> Iterator[tuple[str, list[text_
     packed = Path(corpus.raw, PACKED)
     if not packed.is_file():
         raise _nothing_usable(corpus, f"no {PACKED} there")
-    with zipfile.ZipFile(packed) as archive:
-        dated = sorted(filter(None, map(senate.origin, archive.namelist())))
-        bar.reset(sum(archive.getinfo(name).file_size for _, _, name in dated))
-        seen: set[bytes] = set()
-        for _, senator, name in dated:
-            content = archive.read(name)
-            bar.update(len(content))
-            text = " ".join(senate.decoded(content, corpus.encoding).split())
-            words, digest = senate.words_of(text), hashlib.sha256(text.encode()).digest()
-            if digest not in seen and senate.usable(words):
-                seen.add(digest)
-                yield f"{senator}/{Path(name).stem}", [(words, True)]
+    try:
+        with zipfile.ZipFile(packed) as archive:
+            dated = sorted(filter(None, map(senate.origin, archive.namelist())))
+            bar.reset(sum(archive.getinfo(name).file_size for _, _, name in dated))
+            seen: set[bytes] = set()
+            for _, senator, name in dated:
+                content = archive.read(name)
+                bar.update(len(content))
+                text = " ".join(senate.decoded(content, corpus.encoding).split())
+                words, digest = senate.words_of(text), hashlib.sha256(text.encode()).digest()
+                if digest not in seen and senate.usable(words):
+                    seen.add(digest)
+                    yield f"{senator}/{Path(name).stem}", [(words, True)]
+    except UnicodeDecodeError as error:
+        what = f"{packed}, {name}: neither UTF-8 nor {corpus.encoding.upper()}"
+        raise InputError(f"{what}; give corpus.encoding=latin-1, which every text can be read as") from error
+    except archives.DAMAGE as error:
+        raise _nothing_usable(corpus, f"{PACKED} is damaged: {error}") from error
 
 
 def _boundaries(corpus: CorpusConfig, ends: list[int]) -> list[int]:

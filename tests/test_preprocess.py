@@ -3,6 +3,7 @@
 import io
 import random
 import re
+import zipfile
 from itertools import chain
 
 import pytest
@@ -166,3 +167,26 @@ def test_what_cannot_be_read_says_which_key_and_what_to_do(tmp_path, options, sa
     with pytest.raises(InputError, match=says) as caught:
         preprocess.main(composed("preprocess", preprocess.Config, *options, f"out={tmp_path}/out"))
     assert ("pipeline.download" in str(caught.value)) == ("run" in says)  # only of what can be fetched
+
+
+def release(text):
+    """A corpus of one press release as its download packs it."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("raw/Reed/01Jan2005Reed1.txt", text)
+    return packed.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("packed", "options", "says"),
+    [
+        (release("text")[:-9], [], r"texts\.zip is damaged: .*run `python -m pipeline\.download corpus=senate"),
+        (release("text").replace(b"text", b"tent"), [], r"texts\.zip is damaged: Bad CRC"),
+        (release(b"caf\xe9"), ["corpus.encoding=ascii"], r"01Jan2005Reed1\.txt: neither UTF-8 nor ASCII; give"),
+    ],
+)
+def test_damaged_releases_are_fetched_again(tmp_path, packed, options, says):
+    (tmp_path / "texts.zip").write_bytes(packed)
+    given = ["corpus=senate", f"corpus.raw={tmp_path}", *options, f"out={tmp_path}/out"]
+    with pytest.raises(InputError, match=says):
+        preprocess.main(composed("preprocess", preprocess.Config, *given))
