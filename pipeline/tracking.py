@@ -10,6 +10,7 @@ import platform
 import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 
 os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
 os.environ.setdefault("DO_NOT_TRACK", "true")
@@ -23,6 +24,7 @@ from mlflow import MlflowClient
 from mlflow.entities import Metric, Param
 from mlflow.exceptions import MlflowException
 from mlflow.utils.time import get_current_time_millis
+from sqlalchemy.engine import make_url
 from sqlalchemy.exc import SQLAlchemyError
 
 from pipeline.app import ROOT
@@ -131,6 +133,9 @@ def open_sweep(name: str) -> Run:
 def open_client() -> MlflowClient:
     """A client of a store that exists: two processes that create one SQLite file at the same time break it."""
     uri = os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{ROOT / 'mlflow.db'}"
+    file = uri.startswith("sqlite:") and make_url(uri).database
+    if file and not Path(file).parent.is_dir():
+        raise FileNotFoundError(f"MLFLOW_TRACKING_URI={uri}: no such folder")  # MLflow would try for minutes
     with store_lock():
         client = MlflowClient(uri)
         experiment_of(client)

@@ -108,7 +108,10 @@ def test_two_at_once_make_each_run_once_and_leave_others_alone(root):
     assert client.get_run(begun).info.lifecycle_stage == "deleted"
 
 
-def test_a_store_out_of_reach_and_a_corpus_that_is_gone_end_in_one_line(root, capsys):
+def test_a_store_out_of_reach_and_a_corpus_that_is_gone_end_in_one_line(root, capsys, monkeypatch):
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setenv("MLFLOW_TRACKING_URI", "sqlite:////nowhere/mlflow.db")
+        assert "publishing stopped: MLFLOW_TRACKING_URI=sqlite:////nowhere/mlflow.db: no such" in refused(root, capsys)
     (root / "mlflow.db").write_text("this is no database, and long enough for SQLite to see it at once")
     assert refused(root, capsys).startswith("error: publishing stopped: (sqlite3.DatabaseError) file is not a database")
     (root / "data" / "brown" / "counts.json").unlink()
