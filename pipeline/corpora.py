@@ -9,6 +9,7 @@ from pipeline.core.symbols import PARAGRAPH, TEXT
 FORMATS = ("brown", "plain", "lines", "tokens", "senate")
 PACKED = "texts.zip"  # the one file of a packed corpus
 FEWEST = 100  # tokens of a training part that is no slip: 1 for all, 80 for 80 %
+COUNTED = ("texts", "paragraphs", "words")  # of a corpus, before anything is chosen
 MARKS = {"paragraph": PARAGRAPH, "text": TEXT}
 
 
@@ -52,7 +53,7 @@ class CorpusConfig:
     valid: float
     test: float  # 0: the rest
     genres: dict[str, str]  # a text's name up to its number -> genre
-    expected: dict[str, int] | None  # counts that must come out
+    expected: dict[str, int] | None  # of COUNTED, what must come out
     paper: dict[str, int]  # the paper's counts
 
     def __post_init__(self):
@@ -82,6 +83,10 @@ class CorpusConfig:
         elif self.texts:
             raise InputError(
                 f"corpus.texts={self.texts}: only for a corpus that is one stream, not one with files by split"
+            )
+        if set(self.expected or {}) - set(COUNTED):
+            raise InputError(
+                f"corpus.expected={self.expected}: choose from {', '.join(COUNTED)}, which no choice changes"
             )
         if set(self.marks) - set(MARKS):
             raise InputError(f"corpus.marks={self.marks}: choose from {', '.join(MARKS)}")

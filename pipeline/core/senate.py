@@ -38,9 +38,8 @@ def words_of(text: str) -> list[str]:
     return WORDS.findall(text)
 
 
-def usable(words: list[str]) -> bool:
-    """Whether a text is long enough and its punctuation intact."""
-    signs = [word for word in words if not word[0].isalnum()]
-    count = len(words) - len(signs)
-    commas, ends = signs.count(","), sum(map(signs.count, ".!?"))
-    return count >= SHORTEST and commas + ends > SIGNS * count and ends > ENDS * count and commas > COMMAS * count
+def usable(text: str) -> bool:
+    """Whether a text is long enough and its punctuation intact; words, here, are what stands between white space."""
+    words = len(text.split())
+    commas, ends = text.count(","), sum(map(text.count, ".!?"))
+    return words >= SHORTEST and commas + ends > SIGNS * words and ends > ENDS * words and commas > COMMAS * words
