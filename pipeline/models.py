@@ -8,7 +8,6 @@ from typing import Protocol
 import numpy as np
 import torch
 from omegaconf import OmegaConf
-from scipy.special import logsumexp
 from tqdm import tqdm
 
 from pipeline import ngrams, store
@@ -113,9 +112,7 @@ class Mixture:
         if self.counts is not None:
             place = np.zeros(1, dtype=np.int64)
             weights = weights.of(interpolated.context_bins(self.counts, before, place))[0]
-        parts = np.stack([model.next(before) for model in self.models])
-        with np.errstate(divide="ignore"):
-            return logsumexp(parts + np.log(weights)[:, None], axis=0)
+        return mixture.mix(np.stack([model.next(before) for model in self.models]), weights)
 
 
 def load(name: str, corpus: store.Corpus, predictions: Path, clusters: Path) -> Model:
@@ -150,7 +147,8 @@ def _ngram(folder: Path, corpus: store.Corpus, clusters: Path) -> Model:
         raise InputError(f"{folder} holds no weights, and there is no {file} to count it again by")
     chosen = ngrams.Ngram(**OmegaConf.to_container(OmegaConf.load(file)))
     try:
-        model = ngrams.fit(chosen, corpus, clusters)
+        with tqdm(total=1, desc=f"counting for {folder.parent.name}", leave=False, delay=1, disable=None):
+            model = ngrams.fit(chosen, corpus, clusters)
     except InputError as error:
         raise InputError(f"{file}: {error}") from error
     made = folder / "raw" / "test.npy"
@@ -159,7 +157,7 @@ def _ngram(folder: Path, corpus: store.Corpus, clusters: Path) -> Model:
         again = model.log_probabilities(corpus.before("test"), first)
         if not np.allclose(again, np.load(made, mmap_mode="r")[:CHECKED], atol=1e-3):
             raise InputError(f"{folder} was made with other options than {file} has: give them a file of their own")
-    return NgramModel(model, len(corpus.vocabulary), chosen.order - 1)
+    return NgramModel(model, len(corpus.vocabulary), model.order - 1)
 
 
 def _mixture(weights: dict, corpus: store.Corpus, predictions: Path, clusters: Path) -> Model:

@@ -10,7 +10,7 @@ from pipeline import app, store, tracking
 from pipeline.core.errors import InputError
 from pipeline.core.ngrams import arpa
 from pipeline.core.ngrams.backoff import Backoff
-from pipeline.ngrams import Model, Ngram, fit
+from pipeline.ngrams import Ngram, fit
 
 log = logging.getLogger(__name__)
 
@@ -34,6 +34,8 @@ def main(config: Config) -> None:
     with tracking.run("ngram", config.name, 0, {"ngram": asdict(config.ngram)}, corpus.counts["digest"]) as run:
         start = time.perf_counter()
         model = fit(config.ngram, corpus, Path(config.clusters))
+        if config.export and not isinstance(model, Backoff):
+            raise InputError("export: only Kneser-Ney and ARPA models have the form of an ARPA file")
         fitted = time.perf_counter()
         raw = {split: model.log_probabilities(corpus.before(split), corpus.ids(split)) for split in store.SPLITS}
         metrics = store.write_base_predictions(Path(config.out), corpus, raw)
@@ -45,9 +47,7 @@ def main(config: Config) -> None:
         log.info("%s: validation %.2f, test %.2f", config.name, metrics["valid"], metrics["test"])
 
 
-def _export(model: Model, vocabulary: list[str], path: Path) -> None:
-    if not isinstance(model, Backoff):
-        raise InputError("export: only Kneser-Ney and ARPA models have the form of an ARPA file")
+def _export(model: Backoff, vocabulary: list[str], path: Path) -> None:
     opened = gzip.open if path.suffix == ".gz" else open
     path.parent.mkdir(parents=True, exist_ok=True)
     with store.replacing(path) as temporary, opened(temporary, "wt", encoding="utf-8") as file:

@@ -16,6 +16,10 @@ from pipeline.core.ngrams import arpa, classes, counts, interpolated, kneser_ney
 class Model(Protocol):
     """What every n-gram model can do."""
 
+    @property
+    def order(self) -> int:
+        """n: it looks at the n - 1 words before."""
+
     def log_probabilities(self, before: np.ndarray, ids: np.ndarray) -> np.ndarray:
         """Natural-log probability (T,) float32 of each of `ids` (T,), of which `before` are the words before."""
 

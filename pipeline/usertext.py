@@ -1,14 +1,15 @@
 """A user's text as the ids of a corpus."""
 
+import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import chain, product
 
 import numpy as np
 
 from pipeline.core import senate
-from pipeline.core.corpus import Piece, paragraphs, read_plain, read_tokens, stream
+from pipeline.core.corpus import Piece, fold, paragraphs, read_lines, read_plain, read_tokens, stream
 from pipeline.core.errors import InputError
 from pipeline.core.symbols import NUMBER, UNKNOWN
 from pipeline.core.vocabulary import PROPER
@@ -24,26 +25,27 @@ AROUND = re.compile(r"(\W*)(.*?)(\W*)", re.DOTALL)  # the signs before and behin
 def words_of(text: str, corpus: Corpus, tokens: bool = False) -> list[str]:
     """The words of a text as the corpus would have them, with its marks after each paragraph and at the end.
 
-    tokens: the text is tokenised, words apart by white space, a paragraph a line. Raises InputError where there are no
-    words.
+    tokens: the text is tokenised, words apart by white space. Raises InputError where there are no words.
     """
-    if tokens:
-        pieces = [(words, True) for words, _ in read_tokens(text.splitlines()) if words]
-    else:
-        pieces = list(_read(text, corpus))
+    lines = io.StringIO(text)  # breaks where a corpus's files do, at line feeds alone
+    pieces = list(_tokenised(lines, corpus) if tokens else _printed(lines, corpus))
     if not any(words for words, _ in pieces):
         raise InputError("no words in the text")
     marks = [mark for mark, place in corpus.counts["marks"].items() if (corpus.train == place).any()]
     return list(chain.from_iterable(stream(pieces, marks)))
 
 
-def _read(text: str, corpus: Corpus) -> Iterator[Piece]:
-    """A text as it is printed, blank lines between paragraphs."""
-    lines = text.splitlines(keepends=True)
-    if corpus.counts["format"] == "senate":
-        return paragraphs(lines, senate.words_of)
-    if corpus.counts["format"] in ("plain", "lines"):
-        return read_plain(lines)
+def _tokenised(lines: Iterable[str], corpus: Corpus) -> Iterator[Piece]:
+    """A paragraph a line; an empty line is one only where it is in the corpus."""
+    kept = corpus.counts["format"] == "tokens"
+    return read_tokens(line for line in lines if kept or line.strip())
+
+
+def _printed(lines: Iterable[str], corpus: Corpus) -> Iterator[Piece]:
+    """A text as it is printed, paragraphs as in the corpus: a line each, or blank lines between them."""
+    readers = {"senate": partial(paragraphs, words_of=senate.words_of), "plain": read_plain, "lines": read_lines}
+    if corpus.counts["format"] in readers:
+        return readers[corpus.counts["format"]](lines)
     # Others were tokenised before we had them, by rules that only their vocabulary shows.
     known = whole_words(corpus)
     return paragraphs(map(partial(_spelled, known=known), lines), partial(_whole, known=known))
@@ -89,9 +91,7 @@ def ids_of(words: list[str], corpus: Corpus) -> np.ndarray:
     """Ids (T,), as the corpus folds its words; for a word that the vocabulary does not hold that of a symbol."""
     place = {word: k for k, word in enumerate(corpus.vocabulary)}
     if not any(word != word.lower() for word in corpus.vocabulary):  # a corpus without capitals
-        folded = [word if word in place else word.lower() for word in words]
-        if NUMBER in place:
-            folded = [NUMBER if re.search(r"\d", word) else word for word in folded]
+        folded = fold(words) if NUMBER in place else [word.lower() for word in words]
     else:
         folded = words
     proper = place.get(PROPER, 0)

@@ -36,6 +36,7 @@ ngram 2=2
 def test_there_and_back(form):
     model = kneser_ney.fit(counts.count(TRAIN, 4, 5), fallback=True, **form)
     again = arpa.read(arpa.write(model, WORDS), WORDS)
+    assert again.order == model.order == 4
     assert again.log_probabilities(TOKENS[:0], TOKENS) == pytest.approx(
         model.log_probabilities(TOKENS[:0], TOKENS), abs=1e-5
     )
@@ -46,6 +47,15 @@ def test_a_file_of_another_tool_by_hand():
     model = arpa.read(TOY.splitlines(), WORDS)
     log10 = model.log_probabilities(np.array([1]), np.array([2, 1, 3])) / math.log(10)
     assert log10 == pytest.approx([-0.2, -0.2 - 0.5, -0.3 - 1.0])
+
+
+def test_an_order_without_words_of_ours_is_no_order():
+    """Whether the file has none of that order, or none that we know."""
+    for sizes, section in (("ngram 2=1", "-0.4\t<s> a"), ("ngram 2=0", "")):
+        toy = TOY.replace("ngram 2=2", sizes).replace("-0.2\ta b\n-0.4\t<s> a", section)
+        model = arpa.read(toy.splitlines(), WORDS)
+        log10 = model.log_probabilities(np.array([1]), np.array([2, 1])) / math.log(10)
+        assert model.order == 1 and log10 == pytest.approx([-0.7, -0.5])
 
 
 @pytest.mark.parametrize(

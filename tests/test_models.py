@@ -1,8 +1,10 @@
 """Models used on new text: by name they give the numbers that their stages wrote, and the commands show them."""
 
+import html
 import importlib
 import io
 import json
+import re
 import subprocess
 import sys
 
@@ -11,7 +13,7 @@ import pandas as pd
 import pytest
 from conftest import composed
 
-from pipeline import cluster, mix, models, ngram, store, train, usertext, weights
+from pipeline import cluster, mix, models, ngram, store, train, usertext, weights, words
 from pipeline.app import ROOT
 from pipeline.core.errors import InputError
 
@@ -20,7 +22,7 @@ MIXTURES = {
     "learned": "mix.weights=[]",
     "conditional": "mix.conditional=true",
 }
-NAMES = ["mlp1", "mlp1/1", "recurrent", "interpolated3", "kn3", "class150-3", *MIXTURES]
+NAMES = ["mlp1", "mlp1/1", "recurrent", "cycling3", "energy5", "interpolated3", "kn3", "class150-3", *MIXTURES]
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +37,9 @@ def made(few, tmp_path_factory):
     tiny = ["model.m=3", "recipe.epochs=1", "recipe.batch=64", "recipe.samples=100", f"checkpoints={folder}/c"]
     for seed in (0, 1):
         run(train, "train", "mlp1", "model=mlp1", "model.h=4", f"seed={seed}", *tiny, "name=mlp1", seed=seed)
-    run(train, "train", "recurrent", "model=recurrent", "model.h=4", "model.n=4", *tiny, "name=recurrent")
+    for name in ("recurrent", "cycling3", "energy5"):
+        run(train, "train", name, f"model={name}", "model.h=4", "model.n=4", *tiny, f"name={name}")
+    run(train, "train", "plane", "model=plane", "model.h=4", *tiny, "model.m=2", "name=plane")
     clusters = [f"data={few}", f"out={folder}/clusters/150", f"timing={folder}/timing.json", "passes=1", "classes=150"]
     cluster.main(composed("cluster", cluster.Config, *clusters))
     for name in ("interpolated3", "kn3", "class150-3"):
@@ -69,7 +73,7 @@ def test_the_next_word_has_the_same_probabilities_and_they_sum_to_one(made, few,
 
 
 def test_a_model_that_is_not_there_is_named_with_those_that_are(made, few):
-    with pytest.raises(InputError, match=r"no model 'mlp7' in .*; there are: class150-3, conditional, fixed"):
+    with pytest.raises(InputError, match=r"no model 'mlp7' in .*; there are: class150-3, conditional, cycling3, "):
         models.load("mlp7", store.read_corpus(few), made / "predictions", made / "clusters")
 
 
@@ -114,6 +118,13 @@ def test_generate_is_seeded_and_draws_from_the_likeliest(command):
     assert greedy[0] == greedy[1]
 
 
+def test_temperature_sharpens_and_flattens(command):
+    """Cold it repeats the likeliest words; hot it draws among all of them."""
+    hows = (["--temperature", heat] for heat in ("0.01", "1", "10"))
+    cold, warm, hot = (command("generate", "kn3", "--words", "60", *how).stdout.split() for how in hows)
+    assert len(set(cold)) < len(set(warm)) < len(set(hot))
+
+
 def test_standard_input_is_read_like_a_file(command):
     marked = command("score", "kn3", "--format", "csv", text="\ufeffThe jury\n")
     assert marked.stdout.splitlines()[1].startswith("The,")
@@ -156,9 +167,24 @@ def test_neighbours_and_its_error(command):
     assert wrong.returncode == 2 and "'Xylophonist' is not in the vocabulary" in wrong.stderr
     assert "Traceback" not in wrong.stderr
     mixture = command("neighbours", "said", "--model", "fixed")
-    assert mixture.returncode == 2 and "holds no network's weights; networks there: mlp1" in mixture.stderr
+    assert mixture.returncode == 2 and "holds no network's weights; networks there: cycling3, " in mixture.stderr
     missing = command("score", "kn3", "nowhere.txt")
     assert missing.returncode == 2 and "nowhere.txt: No such file" in missing.stderr
+
+
+def test_the_stage_words_draws_the_plane_and_lists_neighbours(made, few, tmp_path):
+    """Each word at its two features, as written in the network's weights; the nearest words with their cosines."""
+    places = [f"data={few}", f"predictions={made}/predictions", f"out={tmp_path}"]
+    words.main(composed("words", words.Config, *places, "words=[said]", "count=3", "seen=2", "drawn=20"))
+    drawn = (tmp_path / "plane.svg").read_text(encoding="utf-8")
+    vocabulary = store.read_corpus(few).vocabulary
+    assert sum(f">{html.escape(word, quote=False)}</text>" in drawn for word in vocabulary) >= 20
+    line = pd.read_csv(tmp_path / "neighbours.csv").set_index("word")["nearest"]["said"]
+    near = re.findall(r"(\S+) \(?(-?[01]\.\d+)", line)
+    features = weights.read_features(made / "predictions" / "mlp1" / "0")
+    unit = features / np.linalg.norm(features, axis=1, keepdims=True)
+    of_word = dict(zip(vocabulary, unit @ unit[vocabulary.index("said")], strict=True))
+    assert len(near) == 3 and all(float(cosine) == pytest.approx(of_word[word], abs=0.01) for word, cosine in near)
 
 
 def test_printed_text_is_read_as_brown_has_it(brown):

@@ -10,7 +10,7 @@ import pytest
 import yaml
 from conftest import composed
 
-from pipeline import preprocess, store
+from pipeline import preprocess, store, usertext
 from pipeline.app import ROOT
 from pipeline.core import corpus
 from pipeline.core.errors import InputError
@@ -167,6 +167,16 @@ def test_what_cannot_be_read_says_which_key_and_what_to_do(tmp_path, options, sa
     with pytest.raises(InputError, match=says) as caught:
         preprocess.main(composed("preprocess", preprocess.Config, *options, f"out={tmp_path}/out"))
     assert ("pipeline.download" in str(caught.value)) == ("run" in says)  # only of what can be fetched
+
+
+@pytest.mark.parametrize("form", ["tokens", "lines", "plain"])
+def test_a_users_text_is_read_as_the_corpus_was(tmp_path, form):
+    """Its own test file, given to a model, is its test split: empty lines and rare line breaks too."""
+    text = "It rained , a\x85lot .\n\n\nIt did\u2028not . \nRain"
+    splits = three_files(tmp_path, train="It rained .\n" * 30, valid="It did .\n", test=text)
+    found = preprocessed(tmp_path, splits, f"corpus.format={form}", "corpus.rare=0")
+    words = usertext.words_of(text, found, tokens=form == "tokens")
+    assert usertext.ids_of(words, found).tolist() == found.test.tolist()
 
 
 def release(text):

@@ -62,6 +62,8 @@ def read(lines: Iterable[str], vocabulary: list[str]) -> Backoff:
     `<s>`, are left out. Raises InputError, with the line number, where the lines are no ARPA file.
     """
     sections = _sections(lines, {word: number for number, word in enumerate(vocabulary)})
+    while len(sections) > 1 and not len(sections[-1][0]):  # an order that has no n-gram of these words
+        sections.pop()
     words, p, backoff, where = sections[0]
     unknown = np.flatnonzero(words[:, 0] == vocabulary.index(UNKNOWN))
     if not len(unknown):

@@ -15,6 +15,11 @@ class Backoff:
     log_p: list[np.ndarray]  # natural log, [k-1] (N_k,) of k-grams; NaN: not known after all
     log_backoff: list[np.ndarray]  # [k-1] (N_k,) of each k-gram as a context, k < n
 
+    @property
+    def order(self) -> int:
+        """n of the longest n-grams."""
+        return self.counts.order
+
     def log_probabilities(self, before: np.ndarray, ids: np.ndarray) -> np.ndarray:
         """Natural-log probability (T,) float32 of each of `ids` (T,), of which `before` are the words before."""
         skip = min(self.counts.order - 1, len(before))

@@ -23,6 +23,11 @@ class ClassModel:
     log_share: np.ndarray  # (V,) log P(w | c(w)), natural
     over_classes: Backoff
 
+    @property
+    def order(self) -> int:
+        """n of the classes' model."""
+        return self.over_classes.order
+
     def log_probabilities(self, before: np.ndarray, ids: np.ndarray) -> np.ndarray:
         """Natural-log probability (T,) float32 of each of `ids` (T,), of which `before` are the words before."""
         of_class = self.over_classes.log_probabilities(self.classes[before], self.classes[ids])

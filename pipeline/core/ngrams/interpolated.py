@@ -22,6 +22,7 @@ class Interpolated:
 
     counts: Counts
     weights: conditional.BinWeights  # of p_0 to p_3
+    order: int = ORDER
 
     def log_probabilities(self, before: np.ndarray, ids: np.ndarray) -> np.ndarray:
         """Natural-log probability (T,) float32 of each of `ids` (T,), of which `before` are the words before."""
