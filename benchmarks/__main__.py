@@ -8,13 +8,13 @@ import datetime
 import os
 import platform
 import re
-import subprocess
 from pathlib import Path
 
 import pandas as pd
 import torch
 
 from benchmarks import batches, parallel, race, sampling, scaling, scoring
+from pipeline import tracking
 
 PARTS = {
     "race": race,
@@ -31,16 +31,12 @@ def machine() -> str:
     """Processor, cores and versions of this machine."""
     cpuinfo = Path("/proc/cpuinfo")
     names = re.findall(r"model name\s*: (.*)", cpuinfo.read_text()) if cpuinfo.is_file() else []
-    changed = _git("status", "--porcelain", "--", "benchmarks", "conf", "pipeline")  # not the report itself
-    commit = _git("rev-parse", "--short", "HEAD") + "-dirty" * bool(changed)
+    state = tracking.code_state("benchmarks", "conf", "pipeline")
+    commit = state["commit"] + "-dirty" * (state["dirty"] == "true")
     return (
         f"{datetime.date.today()}, commit {commit}; {os.cpu_count()} cores, {(names or [platform.processor()])[0]}, "
         f"{torch.backends.cpu.get_cpu_capability()}; Python {platform.python_version()}, torch {torch.__version__}"
     )
-
-
-def _git(*arguments: str) -> str:
-    return subprocess.run(["git", *arguments], capture_output=True, text=True, check=True).stdout.strip()
 
 
 def race_text(curves: pd.DataFrame) -> str:
@@ -88,9 +84,10 @@ def main(arguments: list[str] | None = None) -> None:
     )
     REPORT.with_suffix("").mkdir(exist_ok=True)
     for part in parser.parse_args(arguments).parts or PARTS:
+        where = machine()  # the code that is measured, not what stands there in an hour
         measured = PARTS[part].run()
         measured.to_csv(_file(part), index=measured.index.name is not None or measured.index.nlevels > 1)
-        _file(part).with_suffix(".txt").write_text(machine(), encoding="utf-8")
+        _file(part).with_suffix(".txt").write_text(where, encoding="utf-8")
         REPORT.write_text(report(), encoding="utf-8")
     print(REPORT.read_text(encoding="utf-8"))
 

@@ -2,30 +2,28 @@
 
 The plain loop uses all cores at once; ours trains a network on each core, so one network's time is the wall time over
 the number of cores. Runs of the two take turns. Time for evaluation is left out of both. Each side may choose: the
-plain loop its rate, of five by the perplexity after a quarter of an epoch, ours the epochs over which its rate falls.
-The two best of the five rates then train to their own best, and the lower one is the goal.
+plain loop its rate, of four that all train to their own best, the lowest of which is the goal; ours the epochs over
+which its rate falls.
 """
 
 import math
 import os
 import shutil
-from itertools import zip_longest
 from pathlib import Path
-from resource import RUSAGE_SELF, getrusage
 
 import numpy as np
 import pandas as pd
 import torch
 
 from benchmarks import plain, setting
+from pipeline import app, tracking
 from pipeline.core import evaluation
 from pipeline.core.networks.base import Network
 from pipeline.core.scoring import log_probabilities
 from pipeline.core.training import Trainer
 
 MODELS = ["mlp1", "mlp9"]
-RATES = [5e-4, 1e-3, 2e-3, 4e-3, 8e-3]  # of the plain loop
-WHOLE = 2  # of them that train to their own best
+RATES = [1e-3, 2e-3, 4e-3, 8e-3]  # of the plain loop
 EPOCHS = [1, 2, 3, 4]  # of ours
 LOOKS = 4  # evaluations an epoch
 PATIENCE = 2  # of them without anything better, and the plain loop stops
@@ -40,8 +38,8 @@ def validation(trainer: Trainer, network: Network) -> float:
     return evaluation.perplexity(evaluation.apply_share(raw, trainer.stopping_target, trainer.unseen, share))
 
 
-def run_plain(model: str, rate: float, looks: int = 0) -> pd.DataFrame:
-    """The plain loop's curve at one rate: so many looks, or (0) until it gets no better."""
+def run_plain(model: str, rate: float) -> pd.DataFrame:
+    """The plain loop's curve at one rate, until it gets no better."""
     corpus = setting.brown()
     ours = setting.trainer(setting.architecture(model), setting.recipe(), corpus)
     torch.set_num_threads(CORES)
@@ -54,9 +52,9 @@ def run_plain(model: str, rate: float, looks: int = 0) -> pd.DataFrame:
         curve.append((seconds, words, validation(ours, network.as_network())))
         print(f"{model}, plain, rate {rate:g}: {words:,} words, {seconds:.0f} s, {curve[-1][2]:.1f}", flush=True)
         best = int(np.argmin([perplexity for _, _, perplexity in curve]))
-        if len(curve) == looks or len(curve) - best > PATIENCE:
+        if len(curve) - best > PATIENCE:
             break
-    return _frame(curve, model, "plain", f"rate {rate:g}{', a first look' if looks else ''}")
+    return _frame(curve, model, "plain", f"rate {rate:g}")
 
 
 def run_ours(model: str, epochs: int, seed: int) -> pd.DataFrame:
@@ -69,31 +67,24 @@ def run_ours(model: str, epochs: int, seed: int) -> pd.DataFrame:
 
 def _frame(curve: list[tuple], model: str, who: str, choice: str, seed: int = 0) -> pd.DataFrame:
     frame = pd.DataFrame(curve, columns=["seconds", "words", "perplexity"])
-    peak = getrusage(RUSAGE_SELF).ru_maxrss / 1024
-    return frame.assign(model=model, who=who, choice=choice, seed=seed, peak_memory_mb=peak)
+    return frame.assign(model=model, who=who, choice=choice, seed=seed, peak_memory_mb=app.peak_memory_mb())
 
 
 def run() -> pd.DataFrame:
-    """All curves, a line an evaluation. Those of a call that was stopped are taken up."""
-    curves = []
+    """All curves, a line an evaluation. Those of a call that was stopped are taken up, of the same code."""
+    curves, done = [], DONE / "-".join(tracking.code_state().values())
     for model in MODELS:
-        trials = []
-        for rate, epochs in zip_longest(RATES, EPOCHS):
-            trials.append(_once(f"{model}-plain-{rate:g}-trial", run_plain, [(model, rate, 1)]))
-            if epochs:
-                seeds = [(model, epochs, seed) for seed in range(CORES)]
-                curves.append(_once(f"{model}-ours-{epochs}", run_ours, seeds))
-        best = np.argsort([trial["perplexity"].iloc[-1] for trial in trials])[:WHOLE]
-        whole = [_once(f"{model}-plain-{RATES[k]:g}", run_plain, [(model, RATES[k])]) for k in best]
-        curves += [*trials, *whole]
+        for rate, epochs in zip(RATES, EPOCHS, strict=True):
+            curves.append(_once(done / f"{model}-plain-{rate:g}.csv", run_plain, [(model, rate)]))
+            seeds = [(model, epochs, seed) for seed in range(CORES)]
+            curves.append(_once(done / f"{model}-ours-{epochs}.csv", run_ours, seeds))
         print(summary(pd.concat(curves)).to_string(), flush=True)
     shutil.rmtree(DONE)
     return pd.concat(curves, ignore_index=True)
 
 
-def _once(name: str, function, arguments: list[tuple]) -> pd.DataFrame:
+def _once(file: Path, function, arguments: list[tuple]) -> pd.DataFrame:
     """The curves of calls side by side, measured now or before the race was stopped."""
-    file = DONE / f"{name}.csv"
     if not file.is_file():
         file.parent.mkdir(parents=True, exist_ok=True)
         pd.concat(setting.in_processes(function, arguments)).to_csv(file, index=False)

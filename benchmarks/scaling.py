@@ -5,12 +5,12 @@ Kneser-Ney 5.
 """
 
 import time
-from resource import RUSAGE_SELF, getrusage
 
 import numpy as np
 import pandas as pd
 
 from benchmarks import setting
+from pipeline import app
 from pipeline.core.ngrams import counts, kneser_ney
 from pipeline.core.scoring import log_probabilities
 from pipeline.core.training import Corpus
@@ -44,7 +44,7 @@ def network_cost(tokens: int, vocabulary: int) -> dict:
         "ready, s": ready,
         "training, µs a word": 1e6 * trained / TRAINED,
         "scoring, µs a word": 1e6 * (time.perf_counter() - start) / SCORED,
-        "peak memory of the network, MB": getrusage(RUSAGE_SELF).ru_maxrss / 1024,
+        "peak memory of the network, MB": app.peak_memory_mb(),
     }
 
 
@@ -58,7 +58,7 @@ def ngram_cost(tokens: int, vocabulary: int) -> dict:
     return {
         "Kneser-Ney 5, µs a word": 1e6 * (fitted - start) / tokens,
         "its scoring, µs a word": 1e7 * (time.perf_counter() - fitted) / tokens,
-        "its peak memory, MB": getrusage(RUSAGE_SELF).ru_maxrss / 1024,
+        "its peak memory, MB": app.peak_memory_mb(),
     }
 
 
