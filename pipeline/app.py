@@ -2,6 +2,7 @@
 
 import logging
 import os
+import re
 import resource
 import sys
 import time
@@ -17,6 +18,7 @@ from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
+from pipeline import store
 from pipeline.core.errors import InputError
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -29,8 +31,10 @@ KNOWN = (InputError, HydraException, OmegaConfBaseException)  # the user's mista
 log = logging.getLogger(__name__)
 
 
-def run(stage: str, schema: type, main: Callable[..., None]) -> None:
+def run(stage: str, schema: type, main: Callable[..., None], timed: bool = False) -> None:
     """Composes conf/<stage>.yaml against the dataclass `schema`, and calls `main` with an instance of it.
+
+    timed: what it cost is written to `timing` of its configuration; other stages write that, and more, themselves.
 
     A mistake of the user's (InputError, a key or value that the schema refuses) is printed as one line, and the
     process ends with exit code 2. In a multirun a failed job leaves its reason in its folder and the others go on.
@@ -41,23 +45,29 @@ def run(stage: str, schema: type, main: Callable[..., None]) -> None:
 
     @hydra.main(version_base="1.3", config_path=str(ROOT / "conf"), config_name=stage)
     def application(config: DictConfig) -> None:
-        Path(HydraConfig.get().runtime.output_dir, FAILURE).unlink(missing_ok=True)  # of an earlier multirun there
+        job = Path(HydraConfig.get().runtime.output_dir) if HydraConfig.get().mode == RunMode.MULTIRUN else None
+        if job:
+            for leftover in (FAILURE, "metrics.json"):  # of an earlier multirun there
+                (job / leftover).unlink(missing_ok=True)
         try:
             for key in PATHS:
                 if config.get(key) == "":
                     raise InputError(f"{key} is empty: give a path, or leave it as it is configured")
                 if key in FOLDERS and config.get(key) and Path(config[key]).is_file():
                     raise InputError(f"{key}={config[key]} is a file: give a folder")
+            start = time.perf_counter()
             main(OmegaConf.to_object(config))
+            if timed:
+                store.write_timing(Path(config.timing), cost(start))
         except Exception as error:
             known = isinstance(error, KNOWN)
-            if HydraConfig.get().mode != RunMode.MULTIRUN:
+            if not job:
                 # SystemExit passes Hydra by, which puts a line of its own before any other exception.
                 if known:
                     raise SystemExit(exit_code(one_line(error))) from error
                 raise
             reason = one_line(error) if known else traceback.format_exc()
-            Path(HydraConfig.get().runtime.output_dir, FAILURE).write_text(reason, encoding="utf-8")
+            (job / FAILURE).write_text(reason, encoding="utf-8")
             log.error("this job failed, the others go on: %s", reason)
 
     try:
@@ -70,8 +80,15 @@ def run(stage: str, schema: type, main: Callable[..., None]) -> None:
 
 def cost(start: float) -> dict[str, float]:
     """What a stage has taken since time.perf_counter() said `start`: seconds, and the process's peak memory so far."""
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    return {"seconds": time.perf_counter() - start, "peak_memory_mb": peak}
+    return {"seconds": time.perf_counter() - start, "peak_memory_mb": peak_memory_mb()}
+
+
+def peak_memory_mb() -> float:
+    """The most memory that this process has had, in MB of 2^20 bytes."""
+    status = Path("/proc/self/status")
+    if status.is_file():  # Linux, where getrusage gives a child its parent's peak
+        return int(re.search(r"VmHWM:\s*(\d+) kB", status.read_text())[1]) / 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1 << 20)  # macOS: bytes
 
 
 def one_line(error: Exception) -> str:

@@ -63,6 +63,7 @@ class Config:
     data: str
     predictions: str
     out: str
+    timing: str
 
 
 def main(config: Config) -> None:
@@ -147,10 +148,10 @@ def markdown(table: pd.DataFrame, split: str) -> str:
     head = (
         f"Perplexity of one model over another's on {split}, or of validation or epochs as is said, less 1. The "
         "intervals resample the texts, both models on the same ones; `open`: the interval holds both answers. "
-        "Networks: the mean log-probability over seeds.\n\n"
+        "Networks: the mean log-probability over seeds; NAME/0: of seed 0 alone.\n\n"
     )
     return head + read.to_markdown(index=False, disable_numparse=True) + "\n"
 
 
 if __name__ == "__main__":
-    app.run("claims", Config, main)
+    app.run("claims", Config, main, timed=True)

@@ -29,6 +29,7 @@ class Config:
 
     corpus: CorpusConfig
     out: str
+    timing: str
 
 
 def main(config: Config) -> None:
@@ -175,4 +176,4 @@ def _write(corpus: CorpusConfig, texts: dict[str, bytes], out: Path) -> None:
 
 
 if __name__ == "__main__":
-    app.run("download", Config, main)
+    app.run("download", Config, main, timed=True)

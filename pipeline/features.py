@@ -22,6 +22,7 @@ class Config:
     reach: int
     data: str
     out: str
+    timing: str
 
     def __post_init__(self):
         check_above_zero(self, "", "m", "contexts", "reach")
@@ -43,4 +44,4 @@ def main(config: Config) -> None:
 
 
 if __name__ == "__main__":
-    app.run("features", Config, main)
+    app.run("features", Config, main, timed=True)

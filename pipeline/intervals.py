@@ -11,6 +11,7 @@ from pipeline import app, store
 from pipeline.core import statistics
 from pipeline.core.errors import InputError
 from pipeline.reporting import bytext
+from pipeline.reporting.table import Table
 
 log = logging.getLogger(__name__)
 
@@ -19,6 +20,7 @@ log = logging.getLogger(__name__)
 class Config:
     """conf/intervals.yaml."""
 
+    table: Table
     models: list[str]
     against: list[str]
     split: str
@@ -26,8 +28,10 @@ class Config:
     data: str
     predictions: str
     out: str
+    timing: str
 
     def __post_init__(self):
+        self.models = self.models or [row.name for row in self.table.rows + self.table.extra]
         for name in set(self.against) - set(self.models):
             raise InputError(f"against={name}: not one of `models`")
         if self.split not in ("valid", "test"):
@@ -44,7 +48,8 @@ def main(config: Config) -> None:
         for split in ("valid", "test")
     }
     table = intervals(texts[config.split], sums[config.split], config.against)
-    table[["valid", "valid_low", "valid_high"]] = intervals(texts["valid"], sums["valid"], [])
+    valid = intervals(texts["valid"], sums["valid"], config.against).add_prefix("valid_")
+    table = table.join(valid.rename(columns={"valid_perplexity": "valid"}))
     table["seeds"] = [len(folders[name]) for name in table.index]
     out.mkdir(parents=True, exist_ok=True)
     table.to_csv(out / "intervals.csv", float_format="%.5f")
@@ -84,4 +89,4 @@ def genres(texts: pd.DataFrame, sums: dict[str, np.ndarray]) -> pd.DataFrame:
 
 
 if __name__ == "__main__":
-    app.run("intervals", Config, main)
+    app.run("intervals", Config, main, timed=True)

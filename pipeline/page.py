@@ -14,6 +14,8 @@ from pipeline import app, store
 from pipeline.core.errors import InputError
 from pipeline.reporting import figures, style, table
 
+YARDSTICK, TRIGRAM = "kn5", "interpolated3"  # whose ratios compare with the paper's
+
 log = logging.getLogger(__name__)
 
 
@@ -21,7 +23,6 @@ log = logging.getLogger(__name__)
 class Config:
     """conf/page.yaml."""
 
-    yardstick: str
     best_ngram: str
     genres: list[str]
     imaginative: list[str]
@@ -29,6 +30,7 @@ class Config:
     reports: str
     timings: str
     out: str
+    timing: str
 
 
 def main(config: Config) -> None:
@@ -40,12 +42,12 @@ def main(config: Config) -> None:
     for file in ("table1.csv", "table1.svg", "intervals.csv", "genres.csv"):
         if not (reports / file).is_file():
             raise InputError(f"no {reports / file}: run `dvc repro`, which makes it")
-    rows, genres = _rows(reports, "table1.csv"), pd.read_csv(reports / "genres.csv")
+    rows, genres = _rows(reports, reports / "table1.csv"), pd.read_csv(reports / "genres.csv")
     _check_names(config, rows, genres)
     for split in ("valid", "test"):
         paper = rows[f"paper_{split}"].astype(float)
-        rows[f"ratio_{split}"] = rows[split] / rows.loc[config.yardstick, split]
-        rows[f"paper_ratio_{split}"] = paper / paper[config.yardstick]
+        rows[f"ratio_{split}"] = rows[split] / rows.loc[YARDSTICK, split]
+        rows[f"paper_ratio_{split}"] = paper / paper[YARDSTICK]
     compared = {name: f"{rows.loc[name, 'row']}, {rows.loc[name, 'shape']}" for name in config.genres}
     networks = rows[rows["model"] == "network"]
     best = networks["valid"].idxmin()
@@ -58,11 +60,13 @@ def main(config: Config) -> None:
         best=networks.loc[best].to_dict(),
         ngram=rows.loc[config.best_ngram].to_dict(),
         config=config,
+        yardstick=YARDSTICK,
+        trigram=TRIGRAM,
         networks=_lines(networks),
         genres=_lines(genres),
         splits=splits(genres, config.imaginative, best),
         compared=compared,
-        extra=_lines(_rows(reports, "extra.csv")),
+        extra=_lines(_rows(reports, reports / "extra.csv")),
         rest=_rest(reports),
         unknown=[
             {"network": file.stem.removeprefix("unknown-")} | line
@@ -91,7 +95,6 @@ def _check_names(config: Config, rows: pd.DataFrame, genres: pd.DataFrame) -> No
     against = [name for name in rows.index if f"to_{name}" in rows]
     by_genre = [name for name in rows.index if name in genres]
     for key, names, choices in (
-        ("yardstick", [config.yardstick], against),
         ("best_ngram", [config.best_ngram], against),
         ("genres", config.genres, by_genre),
     ):
@@ -106,7 +109,7 @@ def _figures(
     yield (
         "ratios",
         figures.ratios(
-            rows.assign(paper=rows["paper_ratio_test"], label=rows["row"] + "  " + rows["shape"]), config.yardstick
+            rows.assign(paper=rows["paper_ratio_test"], label=rows["row"] + "  " + rows["shape"]), YARDSTICK
         ),
     )
     yield "genres", figures.genres(genres[genres["split"] == "test"].set_index("genre"), compared)
@@ -121,30 +124,31 @@ def _figures(
             yield name, (reports / file).read_text(encoding="utf-8")
 
 
-def _rows(reports: Path, *tables: str) -> pd.DataFrame:
-    """The rows of those of these tables that are there, with their intervals and shapes."""
-    intervals = pd.read_csv(reports / "intervals.csv", index_col="name").drop(columns=["valid", "seeds"])
-    there = [table.read(reports / name) for name in tables if (reports / name).is_file()]
+def _rows(folder: Path, *tables: Path) -> pd.DataFrame:
+    """The rows of those of these tables that are there, with their intervals, which lie in a folder, and shapes."""
+    intervals = pd.read_csv(folder / "intervals.csv", index_col="name").drop(columns=["valid", "seeds"])
+    there = [table.read(file) for file in tables if file.is_file()]
     rows = pd.concat(there or [pd.DataFrame(columns=table.COLUMNS)]).join(intervals)
     rows["shape"] = [_shape(row) for row in rows.to_dict("records")]
     return rows
 
 
 def _rest(reports: Path) -> list[dict]:
-    """The lines of what Table 1 leaves out, with ratio and paper_ratio, those to the trigram, where they are known."""
-    files = [reports / name for name in ("rest.csv", "rest-ratios.csv")]
-    if not all(file.is_file() for file in files):
+    """The lines of what Table 1 leaves out, with their intervals, and the ratios to the trigram, ours and the paper's;
+    none where it has not been made."""
+    if not all((reports / name).is_file() for name in ("rest.csv", "rest/intervals.csv")):
         return []
-    rows, ratios = (pd.read_csv(file, index_col="name") for file in files)
-    return _lines(rows.assign(ratio=ratios["test"], paper_ratio=ratios["paper_test"]))
+    rows = _rows(reports / "rest", reports / "rest.csv")
+    paper = rows["paper_test"].astype(float)
+    return _lines(rows.assign(paper_ratio=paper / paper[TRIGRAM]))
 
 
 def _table2(reports: Path) -> list[dict]:
     """The lines of Table 2 and of what stands below it, with their intervals; none where it has not been made."""
     if not all((reports / name).is_file() for name in ("table2.csv", "intervals.csv")):
         return []
-    rows = _rows(reports, "table2.csv", "extra.csv")
-    for other in ("kn5", "interpolated3"):  # the two ratios that compare with the paper's
+    rows = _rows(reports, reports / "table2.csv", reports / "extra.csv")
+    for other in (YARDSTICK, TRIGRAM):
         paper = rows["paper_test"].astype(float)
         rows[f"paper_to_{other}"] = paper / paper[other]
     return _lines(rows)
@@ -218,4 +222,4 @@ def _environment() -> Environment:
 
 
 if __name__ == "__main__":
-    app.run("page", Config, main)
+    app.run("page", Config, main, timed=True)

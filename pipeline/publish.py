@@ -15,7 +15,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 import mlflow
@@ -156,8 +156,11 @@ class Publisher:
     def register(self, model_id: str) -> str:
         """The model becomes a version of `nplm`, if it is not yet, and gets the alias; the version."""
         source = f"models:/{model_id}"
-        with suppress(MlflowException):  # it is there
+        try:
             self.client.create_registered_model(MODEL)
+        except MlflowException as error:
+            if error.error_code != "RESOURCE_ALREADY_EXISTS":
+                raise
         same = [found for found in self.client.search_model_versions(f"name = '{MODEL}'") if found.source == source]
         version = same[0] if same else self.client.create_model_version(MODEL, source, model_id=model_id)
         self.client.set_registered_model_alias(MODEL, ALIAS, version.version)

@@ -10,20 +10,9 @@ import pandas as pd
 from pipeline import app, store
 from pipeline.core.errors import InputError
 from pipeline.reporting import curves, style, table, wordclasses
-from pipeline.reporting.table import Row
+from pipeline.reporting.table import Table
 
 log = logging.getLogger(__name__)
-
-
-@dataclass
-class Table:
-    """conf/table/<name>.yaml."""
-
-    rows: list[Row]
-    extra: list[Row]  # what the paper's table does not have
-    yardsticks: list[str]  # the models to which networks are compared by ratio; the first stands in the README
-    same_corpus: bool  # as the paper's, so that perplexities compare; if not, ratios to the yardsticks alone do
-    join: list[str]  # files of other tables whose rows join the extra ones, so that they need not be computed again
 
 
 @dataclass
@@ -39,6 +28,7 @@ class Config:
     seeds: list[int]
     readme: str
     out: str
+    timing: str
 
 
 def main(config: Config) -> None:
@@ -48,7 +38,7 @@ def main(config: Config) -> None:
     rows = config.table.rows
     built = table.build(rows, predictions, corpus, config.seeds)
     extra = table.build(config.table.extra, predictions, corpus, config.seeds)
-    extra = table.join(extra, [Path(file) for file in config.table.join])
+    extra = table.join(extra, [Path(file) for file in config.table.join], built.index)
     if built.empty:
         raise InputError(f"{predictions}: no predictions of any row of the table; run `dvc repro`")
     out.mkdir(parents=True, exist_ok=True)
@@ -72,7 +62,7 @@ def main(config: Config) -> None:
     (out / f"{name}.md").write_text(markdown, encoding="utf-8")
     (out / f"{name}.tex").write_text(latex, encoding="utf-8")
     (out / f"{name}.svg").write_text(style.alone(curves.draw(rows, predictions, config.seeds)), encoding="utf-8")
-    if Path(config.clusters).is_file():
+    if config.clusters:
         classes = wordclasses.shown(Path(config.clusters))
         classes.to_csv(out / "classes.csv", index=False)
         (out / "classes.md").write_text(wordclasses.markdown(classes), encoding="utf-8")
@@ -105,4 +95,4 @@ def _rewrite(readme: Path, name: str, markdown: str) -> None:
 
 
 if __name__ == "__main__":
-    app.run("report", Config, main)
+    app.run("report", Config, main, timed=True)

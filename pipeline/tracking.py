@@ -33,7 +33,8 @@ EXPERIMENT = "nplm"
 GROUP = "nplm.group"
 PARENT = "mlflow.parentRunId"
 SWEEP = "NPLM_PARENT_RUN"  # set by a multirun, whose jobs then stand under its run
-CODE = ("pipeline", "conf", "dvc.yaml", "requirements.txt")  # what makes a commit dirty; reports and lock don't
+# What makes a commit dirty; reports and locks don't.
+CODE = ("pipeline", "conf", "dvc.yaml", "experiments/*/dvc.yaml", "requirements.txt")
 UNREACHABLE = (MlflowException, SQLAlchemyError, OSError)
 
 log = logging.getLogger(__name__)
@@ -168,10 +169,10 @@ def group_run(client: MlflowClient, code: Mapping[str, str], data: str) -> str:
         return parent.info.run_id
 
 
-def code_state() -> dict[str, str]:
-    """Commit of the checkout, and whether code or configuration differ from it."""
+def code_state(*paths: str) -> dict[str, str]:
+    """Commit of the checkout, and whether what lies below `paths`, or else code or configuration, differs from it."""
     commit = _git("rev-parse", "--short=10", "HEAD") or "no-commit"
-    return {"commit": commit, "dirty": str(bool(_git("status", "--porcelain", "--", *CODE))).lower()}
+    return {"commit": commit, "dirty": str(bool(_git("status", "--porcelain", "--", *(paths or CODE)))).lower()}
 
 
 def _git(*arguments: str) -> str:

@@ -19,6 +19,7 @@ from tqdm import tqdm
 from pipeline import app, store, tracking
 from pipeline.core import newword, statistics
 from pipeline.core.contexts import contexts
+from pipeline.core.errors import InputError
 from pipeline.core.evaluation import perplexity
 from pipeline.core.networks.base import Network
 from pipeline.core.scoring import BATCH, log_probabilities
@@ -39,6 +40,7 @@ class Config:
     predictions: str
     out: str
     csv: str
+    timing: str
 
 
 def main(config: Config) -> None:
@@ -68,6 +70,8 @@ def compare(network: Network, corpus: store.Corpus, split: str) -> pd.DataFrame:
     ids, before, n = corpus.ids(split).astype(np.int64), corpus.before(split), network.architecture.n
     held_out = corpus.unseen & (np.arange(len(corpus.vocabulary)) > UNKNOWN)
     places = np.flatnonzero(held_out[ids])
+    if not len(places):
+        raise InputError(f"{split} has no word of the vocabulary that training never shows, so none can be held out")
     words, first, number = np.unique(ids[places], return_index=True, return_inverse=True)
     context = contexts(ids, before, n, corpus.mark)
     features = _expected(network, context[places[first]])
@@ -127,4 +131,4 @@ def _ratio(texts: pd.DataFrame, places: np.ndarray, own: np.ndarray, other: np.n
 
 
 if __name__ == "__main__":
-    app.run("unknown", Config, main)
+    app.run("unknown", Config, main, timed=True)

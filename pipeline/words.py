@@ -30,6 +30,7 @@ class Config:
     data: str
     predictions: str
     out: str
+    timing: str
 
 
 def main(config: Config) -> None:
@@ -60,4 +61,4 @@ def main(config: Config) -> None:
 
 
 if __name__ == "__main__":
-    app.run("words", Config, main)
+    app.run("words", Config, main, timed=True)

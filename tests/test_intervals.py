@@ -41,6 +41,8 @@ def test_each_model_has_its_perplexity_and_its_ratio(made, few, tmp_path):
         table.loc["a", "perplexity"] / table.loc["b", "perplexity"], abs=1e-5
     )
     assert (table["low"] <= table["perplexity"]).all() and (table["perplexity"] <= table["high"]).all()
+    assert table.loc["a", "valid_to_b"] == pytest.approx(table.loc["a", "valid"] / table.loc["b", "valid"], abs=1e-5)
+    assert (table["valid_to_b_low"] <= table["valid_to_b"]).all()
     valid = [perplexity(np.load(made / f"a/{seed}/valid.npy")) for seed in (0, 1)]
     assert table.loc["a", "valid"] == pytest.approx(np.sqrt(np.prod(valid)), rel=1e-5)
     assert (table["valid_low"] <= table["valid"]).all() and (table["valid"] <= table["valid_high"]).all()

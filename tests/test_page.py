@@ -72,7 +72,6 @@ def test_a_row_without_interval_is_a_row_with_empty_cells(least):
 @pytest.mark.parametrize(
     ("setting", "says"),
     [
-        ("yardstick=kn4", "yardstick=kn4: choose from kn5, class500-3"),
         ("best_ngram=kn9", "best_ngram=kn9: choose from kn5, class500-3"),
         ("genres=[mlp1,mlp99]", "genres=mlp99: choose from mlp1, mlp2, "),
     ],

@@ -57,7 +57,7 @@ def project(tmp_path_factory, brown_raw):
     project.edit("corpus/brown", path=str(brown_raw), texts=30, train=0.7, valid=0.15)
     project.edit("recipe/modern", epochs=1, batch=64, samples=50)
     project.edit("recipe/paper", epochs=2)
-    project.edit("report", seeds=[0])
+    project.edit("seeds", seeds=[0])
     pipeline = (folder / "dvc.yaml").read_text()
     (folder / "dvc.yaml").write_text(re.sub(r"\n      mlp\d+-[12]: .*", "", pipeline))
     project.edit("cluster", passes=1)

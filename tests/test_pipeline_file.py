@@ -64,6 +64,26 @@ def test_code_dependencies_are_the_real_imports(name):
     assert declared == used
 
 
+# Where things lie and how a run is shown or split over processes.
+PLACES = {
+    *("defaults", "hydra", "name", "data", "out", "timing", "csv", "reports", "timings", "readme", "intervals"),
+    *("predictions", "clusters", "export", "checkpoints", "checkpoint_seconds", "parallel"),
+}
+
+
+@pytest.mark.parametrize("name", STAGES)
+def test_every_value_that_a_stage_reads_is_listed_or_given(name):
+    """An edit of conf/<stage>.yaml reruns what it changes."""
+    stage = STAGES[name]
+    module = re.match(r"python -m pipeline\.(\w+) ", stage["cmd"]).group(1)
+    given = set(re.findall(r" (\w+)=", stage["cmd"]))
+    values = yaml.safe_load((ROOT / "conf" / f"{module}.yaml").read_text())
+    for file in (module, *(part for part in values["defaults"] if part == "seeds")):
+        keys = yaml.safe_load((ROOT / "conf" / f"{file}.yaml").read_text()).keys() - PLACES
+        listed = {key for part in stage["params"] for key in part.get(f"conf/{file}.yaml", [])}
+        assert listed == keys - given
+
+
 def test_core_knows_no_tool_and_no_path():
     """The core takes arrays and gives arrays: no Hydra, DVC, MLflow or file in it."""
     for file in (ROOT / "pipeline" / "core").rglob("*.py"):

@@ -44,13 +44,15 @@ def test_what_the_paper_does_not_print_is_not_reached_or_missed(built):
 
 
 def test_ratios_to_two_yardsticks_have_the_intervals_of_each(built):
-    ends = {"to_kn5_low": 0.68, "to_kn5_high": 0.72, "to_mlp2_low": 0.9, "to_mlp2_high": 1.1}
+    ends = {f"valid_to_{other}_{end}": 0.5 for other in ("kn5", "mlp2") for end in ("low", "high")}
+    ends |= {"to_kn5_low": 0.68, "to_kn5_high": 0.72, "to_mlp2_low": 0.9, "to_mlp2_high": 1.1}
     intervals = pd.DataFrame(ends, index=["mlp1", "mlp2"])
     ratios = table.ratios(built, ["kn5", "mlp2"], intervals)
     assert ratios["over"].tolist() == ["kn5", "kn5", "mlp2", "mlp2"]
     assert ratios["test_low"].tolist() == [0.68, 0.68, 0.9, 0.9]
     part = ratios[ratios["over"] == "mlp2"]
-    assert "0.900 to 1.100" in table.ratio_markdown(part) and r"95 \%" in table.ratio_latex(part)
+    assert all(ends in table.ratio_markdown(part) for ends in ("0.500 to 0.500", "0.900 to 1.100"))
+    assert r"95 \%" in table.ratio_latex(part)
 
 
 def test_perplexities_of_another_corpus_are_not_compared(built):
@@ -84,5 +86,8 @@ def test_rows_of_another_table_join_and_keep_their_figures(built, tmp_path):
     assert joined["row"].tolist() == ["Kneser-Ney", "MLP1", "MLP2"]
     assert joined["test"].tolist() == [100, 70, 70]
     assert table.markdown(joined).count("\n") == 5
+    for shown, above in ((built, ()), (built.iloc[2:], ["mlp2"])):
+        with pytest.raises(InputError, match=r"other.csv has rows that this table has too: .*mlp2"):
+            table.join(shown, [tmp_path / "other.csv"], above)
     with pytest.raises(InputError, match=r"no file .*nothing.csv"):
         table.join(built, [tmp_path / "nothing.csv"])

@@ -24,11 +24,11 @@ def texts_of(corpus: store.Corpus, split: str) -> pd.DataFrame:
 
 
 def folders(predictions: Path, name: str, seeds: list[int]) -> list[Path]:
-    """The folder of each seed of a model; of one that has a single seed, that one.
+    """The folder of each seed of a model; of one that has a single seed, that one; of NAME/SEED its own.
 
     Raises InputError where none is there, or a part.
     """
-    all_seeds = [predictions / name / str(seed) for seed in seeds]
+    all_seeds = [predictions / name] if "/" in name else [predictions / name / str(seed) for seed in seeds]
     there = [folder for folder in all_seeds if folder.is_dir()]
     if there not in (all_seeds, all_seeds[:1]):
         missing = next(folder for folder in all_seeds if folder not in there)
@@ -38,8 +38,6 @@ def folders(predictions: Path, name: str, seeds: list[int]) -> list[Path]:
 
 def sums(texts: pd.DataFrame, folders: list[Path], split: str) -> np.ndarray:
     """A model's treated log-probability of each text, (number of texts,), the mean over its folders."""
-    if split not in ("valid", "test"):
-        raise InputError(f"split={split!r}: choose valid or test")
     first = texts["first"].to_numpy()
     return np.mean([statistics.text_sums(store.read_predictions(folder, split), first) for folder in folders], axis=0)
 

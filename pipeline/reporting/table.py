@@ -1,5 +1,6 @@
 """A comparison table: our perplexities, from arrays of log-probabilities, beside the paper's."""
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -33,6 +34,17 @@ class Row:
     paper: dict[str, float] = field(default_factory=dict)
 
 
+@dataclass
+class Table:
+    """conf/table/<name>.yaml."""
+
+    rows: list[Row]
+    extra: list[Row]  # what the paper's table does not have
+    yardsticks: list[str]  # the models to which networks are compared by ratio; the first stands in the README
+    same_corpus: bool  # as the paper's, so that perplexities compare; if not, ratios to the yardsticks alone do
+    join: list[str]  # files of other tables whose rows join the extra ones, so that they need not be computed again
+
+
 def folders_of(row: Row, predictions: Path, seeds: list[int]) -> list[Path]:
     """The folder of each seed of a row's model; an n-gram has seed 0. None where the model is not there at all.
 
@@ -59,12 +71,15 @@ def build(rows: list[Row], predictions: Path, corpus: store.Corpus, seeds: list[
     return table.astype(dict.fromkeys(WHOLE, "Int64"))
 
 
-def join(table: pd.DataFrame, files: list[Path]) -> pd.DataFrame:
-    """The table and the rows of other tables' CSV files."""
+def join(table: pd.DataFrame, files: list[Path], above: Collection[str] = ()) -> pd.DataFrame:
+    """The table and the rows of other tables' CSV files. Raises InputError for a row twice; above: names taken."""
     for file in files:
         if not file.is_file():
             raise InputError(f"table.join: no file {file}: check it out again, or take it out of the table's config")
-        table = pd.concat([table, read(file)])
+        other = read(file)
+        if twice := [name for name in other.index if name in table.index or name in above]:
+            raise InputError(f"table.join: {file} has rows that this table has too: {', '.join(twice)}")
+        table = pd.concat([table, other])
     return table
 
 
@@ -95,8 +110,8 @@ def ratios(table: pd.DataFrame, yardsticks: list[str], intervals: pd.DataFrame |
     """Each network's and mixture's perplexity over those of the models `yardsticks` on the same stream.
 
     Perplexities of two streams can't be compared; how far one model is below another can. A line a yardstick and
-    network; over: the yardstick's name; *_seen: both perplexities over the tokens whose word training shows; test_low
-    and test_high: from intervals, where given, as the stage intervals writes them; reached: ours are at or below the
+    network; over: the yardstick's name; *_seen: both perplexities over the tokens whose word training shows; *_low and
+    *_high: from intervals, where given, as the stage intervals writes them of test; reached: ours are at or below the
     ratios that the paper's figures have, over both kinds of tokens. A yardstick that is not in the table has no line.
     """
     networks = table[table["model"] == "network"]
@@ -112,6 +127,7 @@ def _ratios(table: pd.DataFrame, networks: pd.DataFrame, yardstick: str, interva
             ratio[column] = values[networks.index] / values[yardstick]
     if intervals is not None:
         for end in ("low", "high"):
+            ratio[f"valid_{end}"] = intervals[f"valid_to_{yardstick}_{end}"]
             ratio[f"test_{end}"] = intervals[f"to_{yardstick}_{end}"]
     paper = ratio[["paper_valid", "paper_test"]]
     below = [
@@ -154,7 +170,8 @@ def short(table: pd.DataFrame, yardstick: str) -> str:
     read["test"] = [_text(v, "{:.1f}") + _text(sd, " ± {:.1f}") for v, sd in zip(table["test"], spread, strict=True)]
     read["the paper's"] = [_text(value, "{:d}") for value in table["paper_test"]]
     if yardstick in table.index:
-        for name, column in (("over Kneser-Ney 5", "test"), ("the paper's ratio", "paper_test")):
+        label = f"over {table.loc[yardstick, 'row']} {table.loc[yardstick, 'n']}"
+        for name, column in ((label, "test"), ("the paper's ratio", "paper_test")):
             values = table[column].astype(float)
             read[name] = [_text(value, "{:.3f}") for value in values / values[yardstick]]
     return _markdown(read)
@@ -175,14 +192,16 @@ def ratio_markdown(ratios: pd.DataFrame) -> str:
 
 
 def ratios_for_reading(ratios: pd.DataFrame) -> pd.DataFrame:
-    """The ratios to one yardstick as text, with three digits, the interval in one column."""
-    read = ratios.drop(columns=["over", "reached", "test_low", "test_high"], errors="ignore").astype(object)
-    for column in read.columns[1:]:
-        read[column] = [_text(value, "{:.3f}") for value in read[column]]
-    read.columns = [column.replace("paper_", "the paper's ").replace("_", ", ") for column in read.columns]
-    if "test_low" in ratios:
-        ends = zip(ratios["test_low"], ratios["test_high"], strict=True)
-        read["test, 95 % over texts"] = ["" if pd.isna(low) else f"{low:.3f} to {high:.3f}" for low, high in ends]
+    """The ratios to one yardstick as text, with three digits, an interval in one column."""
+    read = pd.DataFrame({"row": ratios["row"]})
+    for split in ("valid", "test"):
+        shown = {split: split, f"{split}, seen": f"{split}_seen", f"the paper's {split}": f"paper_{split}"}
+        for title, column in shown.items():
+            read[title] = [_text(value, "{:.3f}") for value in ratios[column]]
+        if f"{split}_low" in ratios:
+            ends = zip(ratios[f"{split}_low"], ratios[f"{split}_high"], strict=True)
+            title = f"{split}, 95 % over texts"
+            read[title] = ["" if pd.isna(low) else f"{low:.3f} to {high:.3f}" for low, high in ends]
     read["reached"] = ratios["reached"].map({True: "yes", False: "no"}).fillna("")
     return read
 
@@ -203,6 +222,5 @@ def ratio_latex(ratios: pd.DataFrame) -> str:
 
 
 def _latex(read: pd.DataFrame) -> str:
-    read = read.replace({" ± ": r" $\\pm$ ", "%": r"\\%"}, regex=True)
-    read.columns = read.columns.str.replace("%", r"\%")
-    return read.to_latex(index=False, column_format="l" + "r" * (len(read.columns) - 1))
+    text = read.to_latex(index=False, column_format="l" + "r" * (len(read.columns) - 1), escape=True)
+    return text.replace("±", r"$\pm$")

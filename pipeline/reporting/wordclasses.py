@@ -2,9 +2,11 @@
 
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 CLASSES = 16  # shown, spread evenly from the most to the least frequent class
+SMALLEST = 4  # words: smaller classes show nothing
 WORDS = 12  # of each, the most frequent first
 
 
@@ -13,7 +15,8 @@ def shown(path: Path) -> pd.DataFrame:
     table = pd.read_csv(path, keep_default_na=False)
     grouped = table.groupby("class")
     sizes = grouped["frequency"].sum().sort_values(ascending=False, kind="stable")
-    chosen = sizes[grouped.size().loc[sizes.index] > 3].iloc[:: max(len(sizes) // CLASSES // 2, 1)].head(CLASSES)
+    kept = sizes[grouped.size()[sizes.index] >= SMALLEST]
+    chosen = kept.iloc[np.linspace(0, len(kept) - 1, min(CLASSES, len(kept))).round().astype(int)]
     rows = [
         {"class": number, "tokens": tokens, "words": " ".join(grouped.get_group(number)["word"][:WORDS])}
         for number, tokens in chosen.items()
