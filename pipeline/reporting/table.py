@@ -162,9 +162,11 @@ def for_reading(table: pd.DataFrame, same_corpus: bool = True) -> pd.DataFrame:
 
 
 def short(table: pd.DataFrame, yardstick: str) -> str:
-    """Test perplexities and, where the yardstick is there, ratios to it, ours beside the paper's: a Markdown table."""
+    """Test perplexities of the networks and the yardstick and, where that is there, ratios to it, ours beside the
+    paper's: a Markdown table."""
+    table = table[(table["model"] == "network") | (table.index == yardstick)]
     read = pd.DataFrame({"row": table["row"]})
-    for column in ["n", "c", "h", "m"]:
+    for column in ["n", "h", "m"]:
         read[column] = [_text(value, "{:d}") for value in table[column]]
     spread = table["test_sd"] if "test_sd" in table else pd.Series(index=table.index, dtype=float)
     read["test"] = [_text(v, "{:.1f}") + _text(sd, " ± {:.1f}") for v, sd in zip(table["test"], spread, strict=True)]
