@@ -1,7 +1,8 @@
 """Stage features: features of words by the SVD of their co-occurrences, for networks to start from."""
 
 import logging
-from dataclasses import asdict, dataclass
+import time
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -32,16 +33,21 @@ class Config:
 
 def main(config: Config) -> None:
     """Writes features.npy, (V, m) float32, into config.out."""
+    start = time.perf_counter()
     corpus = store.read_corpus(config.data)
     words = len(corpus.vocabulary)
     if config.m >= words:
         raise InputError(f"m={config.m}: must be below the {words:,} words of the vocabulary")
-    with tracking.run("features", f"svd{config.m}", 0, {"features": asdict(config)}, corpus.counts["digest"]):
+    chosen = {key: getattr(config, key) for key in ("m", "contexts", "reach")}
+    with tracking.run("features", f"svd{config.m}", 0, {"features": chosen}, corpus.counts["digest"]) as run:
         found = cooccurrence.features(corpus.train, words, config.m, config.contexts, config.reach)
         with store.replacing(Path(config.out, "features.npy")) as temporary:
             np.save(temporary, found)
+        timing = app.cost(start)
+        store.write_timing(Path(config.timing), timing)
+        run.metrics(timing)
         log.info("%d features of %s words", config.m, f"{words:,}")
 
 
 if __name__ == "__main__":
-    app.run("features", Config, main, timed=True)
+    app.run("features", Config, main)

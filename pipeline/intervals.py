@@ -32,14 +32,14 @@ class Config:
 
     def __post_init__(self):
         self.models = self.models or [row.name for row in self.table.rows + self.table.extra]
-        for name in set(self.against) - set(self.models):
-            raise InputError(f"against={name}: not one of `models`")
         if self.split not in ("valid", "test"):
             raise InputError(f"split={self.split!r}: choose valid or test")
 
 
 def main(config: Config) -> None:
     """Writes intervals.csv, and genres.csv where the corpus has genres, into config.out."""
+    for name in set(config.against) - set(config.models):
+        raise InputError(f"against={name}: not one of `models`")
     corpus, out = store.read_corpus(config.data), Path(config.out)
     texts = {split: bytext.texts_of(corpus, split) for split in store.SPLITS}
     folders = {name: bytext.folders(Path(config.predictions), name, config.seeds) for name in config.models}

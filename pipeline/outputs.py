@@ -40,7 +40,7 @@ KINDS = {
     "ngram": Kind("{ngram}", "metrics.json", ("ngram",)),
     "mix": Kind("{mix}", "metrics.json", ("mix",)),
     "cluster": Kind("classes{classes}", "classes.csv", CLUSTER),
-    "features": Kind("svd{m}", "features.npy", ("m", "contexts", "reach", "data", "out")),
+    "features": Kind("svd{m}", "features.npy", ("m", "contexts", "reach")),
     "unknown": Kind("{network}", "unknown.json", ("network",)),
 }
 

@@ -8,6 +8,7 @@ where it comes again.
 """
 
 import logging
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -45,6 +46,7 @@ class Config:
 
 def main(config: Config) -> None:
     """Writes the table of perplexities to config.csv, and the same figures to unknown.json in config.out."""
+    start = time.perf_counter()
     torch.set_num_threads(1)
     corpus = store.read_corpus(config.data)
     network = read_network(Path(config.predictions, config.network), len(corpus.vocabulary))
@@ -52,7 +54,9 @@ def main(config: Config) -> None:
         table = pd.concat([compare(network, corpus, split) for split in ("valid", "test")], keys=("valid", "test"))
         table = table.rename_axis(["split", "scored"])
         figures = {f"{'_'.join(line)}_{key}": value for key in table for line, value in table[key].dropna().items()}
-        run.metrics(figures)
+        timing = app.cost(start)
+        store.write_timing(Path(config.timing), timing)
+        run.metrics(figures | timing)
         store.write_json(Path(config.out, "unknown.json"), {"network": config.network} | figures)
         Path(config.csv).parent.mkdir(parents=True, exist_ok=True)
         table.to_csv(config.csv, float_format="%.4f")
@@ -131,4 +135,4 @@ def _ratio(texts: pd.DataFrame, places: np.ndarray, own: np.ndarray, other: np.n
 
 
 if __name__ == "__main__":
-    app.run("unknown", Config, main, timed=True)
+    app.run("unknown", Config, main)

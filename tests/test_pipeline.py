@@ -87,7 +87,8 @@ def test_one_command_gives_the_table(project):
     assert ratios["test"].tolist() == pytest.approx(table.loc[networks, "test"] / table["test"][13], abs=1e-4)
     markdown = (project.folder / "reports" / "table1.md").read_text()
     readme = (project.folder / "README.md").read_text()
-    assert all(re.search(rf"\| +{value:.1f} ", readme) for value in table["test"])
+    assert all(re.search(rf"\| +{value:.1f} ", markdown) for value in table["test"])
+    assert all(re.search(rf"\| +{value:.1f} ", readme) for value in [*table.loc[networks, "test"], table["test"][13]])
     assert markdown in project.output
     assert project.output.rstrip().endswith(f"{project.folder}/reports/index.html")
     assert "MLP10" in (project.folder / "reports" / "index.html").read_text()
