@@ -97,6 +97,8 @@ def _check_names(config: Config, rows: pd.DataFrame, genres: pd.DataFrame) -> No
     """Raises InputError for a model that the tables don't have."""
     against = [name for name in rows.index if f"to_{name}" in rows]
     by_genre = [name for name in rows.index if name in genres]
+    if YARDSTICK not in against:
+        raise InputError(f"intervals.csv has no ratios to {YARDSTICK}: add it to `against` in conf/intervals.yaml")
     for key, names, choices in (
         ("best_ngram", [config.best_ngram], against),
         ("genres", config.genres, by_genre),
@@ -217,8 +219,10 @@ def stages(costs: list[dict]) -> list[dict]:
 def stream(data: Path) -> list[dict]:
     """How many tokens, types and words of vocabulary the corpus has, ours and the paper's, where both are known."""
     file = data / "counts.json"
-    counts = store.read_json(file) if file.is_file() else {"paper": {}}
-    ours = counts | dict(zip(store.SPLITS, np.diff(counts.get("boundaries", [0] * 4)).tolist(), strict=True))
+    if not file.is_file():
+        return []
+    counts = store.read_json(file)
+    ours = counts | dict(zip(store.SPLITS, np.diff(counts["boundaries"]).tolist(), strict=True))
     return [{"what": key, "ours": ours[key], "paper": value} for key, value in counts["paper"].items()]
 
 
