@@ -39,7 +39,7 @@ paper: .venv/installed  ## the rest of the paper, after repro: energy network, N
 	dvc stage list --name-only experiments/rest/dvc.yaml | grep -E ':(learned|conditional|nips|unknown)' | $(SIDE_BY_SIDE)
 	dvc repro experiments/rest/dvc.yaml
 	dvc repro --force --single-item page
-	@cat reports/rest.md reports/claims.md
+	@cat reports/rest/rest.md reports/claims.md
 
 table2: .venv/installed  ## Table 2 on an open corpus of AP News's size, 16 million words; goes on where it was stopped
 	dvc repro experiments/table2/dvc.yaml:preprocess
@@ -54,7 +54,7 @@ faithful: .venv/installed  ## two networks by the paper's own training procedure
 	dvc stage list --name-only experiments/faithful/dvc.yaml | grep train | $(SIDE_BY_SIDE)
 	dvc repro experiments/faithful/dvc.yaml
 	dvc repro --force --single-item page
-	@cat reports/faithful.md reports/claims-epochs.md
+	@cat reports/faithful/faithful.md reports/claims-epochs.md
 
 bench: .venv/installed  ## training against plain PyTorch, scoring, cost by size: an hour alone on the machine
 	dvc repro preprocess

@@ -139,12 +139,12 @@ def test_an_edited_model_reruns_itself_its_mixture_and_the_reports(project):
 
 def test_the_papers_own_recipe_has_a_command_and_its_rows_join_the_others(project):
     output = project.run("make", "--assume-old=.venv/installed", "faithful")
-    faithful = pd.read_csv(project.folder / "reports" / "faithful.csv")
+    faithful = pd.read_csv(project.folder / "reports" / "faithful" / "faithful.csv")
     assert faithful["row"].str.contains("paper's recipe").tolist() == [True, True]
-    assert (project.folder / "reports" / "faithful.md").read_text() in output
-    figure = (project.folder / "reports" / "faithful.svg").read_text()
+    assert (project.folder / "reports" / "faithful" / "faithful.md").read_text() in output
+    figure = (project.folder / "reports" / "faithful" / "faithful.svg").read_text()
     assert "MLP5, the paper" in figure and "MLP9, the paper" in figure
-    project.edit("table/table1", join=["reports/faithful.csv"])
+    project.edit("table/table1", join=["reports/faithful/faithful.csv"])
     assert project.repro() == {"report", "page"}
     assert len(pd.read_csv(project.folder / "reports" / "extra.csv")) == 5
 

@@ -164,6 +164,6 @@ def test_verify_asks_for_a_run_where_there_is_none(few, tmp_path):
 
 def test_on_validation_free_weights_mix_no_worse_than_fixed_ones():
     """Of the fixed 0.5, one learned weight and weights by context frequency each can do what the one before does."""
-    valid = pd.read_csv(ROOT / "reports" / "rest.csv", index_col="name")["valid"]
+    valid = pd.read_csv(ROOT / "reports" / "rest" / "rest.csv", index_col="name")["valid"]
     for mixture in ("mlp2", "mlp4", "mlp6", "mlp8", "mlp10"):
         assert valid[f"{mixture}-conditional"] <= valid[f"{mixture}-learned"] <= valid[mixture]

@@ -10,14 +10,14 @@ from pipeline.reporting import style
 def ratios(table: pd.DataFrame, yardstick: str) -> str:
     """Each row's test perplexity over the yardstick's: ours with its interval, and the paper's.
 
-    table: a line a row, with label, to_<yardstick> and its _low and _high, and paper, the paper's own ratio.
+    table: a line a row, with label, to_<yardstick> and its _low and _high, and paper_to_<yardstick>, the paper's own.
     """
     place = np.arange(len(table))[::-1]
     ours, low, high = (table[f"to_{yardstick}{end}"] for end in ("", "_low", "_high"))
     with style.figure(8, 0.28 * len(table) + 1) as figure:
         axes = figure.add_subplot()
         axes.errorbar(ours, place, xerr=[ours - low, high - ours], fmt="o", markersize=5, label="ours, 95 % over texts")
-        axes.plot(table["paper"], place, "D", markersize=4.5, color=style.PAPER, label="the paper")
+        axes.plot(table[f"paper_to_{yardstick}"], place, "D", markersize=4.5, color=style.PAPER, label="the paper")
         axes.axvline(1, color=style.INK, linewidth=0.7, linestyle=":")
         axes.set_yticks(place, table["label"])
         axes.set_xlabel("test perplexity over that of Kneser-Ney 5 on the same stream")
