@@ -59,12 +59,14 @@ faithful: .venv/installed  ## two networks by the paper's own training procedure
 bench: .venv/installed  ## training against plain PyTorch, scoring, cost by size: an hour alone on the machine
 	dvc repro preprocess
 	python -m benchmarks
+	dvc repro --force --single-item page
 
 publish: .venv/installed  ## MLflow's store from the results, with models to load and serve; to MLFLOW_TRACKING_URI
 	python -m pipeline.publish
 
 search: .venv/installed  ## a grid of conf/search on all cores, GRID=recipe: table and picture in reports/
 	python -m pipeline.train -m +search=$(GRID) hydra/launcher=joblib hydra.launcher.n_jobs=$(JOBS)
+	dvc repro --force --single-item page
 
 demo: .venv/installed  ## every stage on 20 texts with a tiny network, in outputs/demo
 	python -m pipeline.download out=data/raw/brown

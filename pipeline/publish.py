@@ -27,7 +27,7 @@ from mlflow.utils.time import get_current_time_millis
 from omegaconf import OmegaConf
 from tqdm import tqdm
 
-from pipeline import store, tracking
+from pipeline import models, store, tracking
 from pipeline.app import ROOT, exit_code
 from pipeline.core.errors import InputError
 from pipeline.outputs import BROWN, Output, digest, outputs
@@ -183,9 +183,7 @@ def _components(folder: Path) -> list[str]:
     """The models that a mixture mixes; none of any other."""
     if not (folder / "weights.json").is_file():
         return []
-    weights = store.read_json(folder / "weights.json")
-    first = next(iter(weights.values()))
-    return list(first if isinstance(first, dict) else weights)
+    return models.components(store.read_json(folder / "weights.json"))
 
 
 @contextmanager

@@ -12,7 +12,6 @@ from pipeline.core.errors import InputError
 from pipeline.core.evaluation import perplexity
 from pipeline.reporting import bytext
 
-
 MODELS = {"a": "network", "b": "ngram", "c": "network"}
 
 

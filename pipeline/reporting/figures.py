@@ -56,7 +56,7 @@ def search(table: pd.DataFrame) -> str:
     """
     done = table[table["valid"].notna()].astype({"valid": float})
     varied = [name for name in done.columns[1 : done.columns.get_loc("valid")] if done[name].nunique() > 1]
-    choices = {name: sorted(done[name].unique(), key=_number) for name in varied}
+    choices = {name: sorted(done[name].unique(), key=by_number) for name in varied}
     if len(varied) == 2 and not done.duplicated(varied).any():
         ordered = done.assign(**{name: pd.Categorical(done[name], choices[name]) for name in varied})
         return maps({"validation perplexity": ordered}, *varied)
@@ -78,8 +78,8 @@ def search(table: pd.DataFrame) -> str:
         return style.svg(figure)
 
 
-def _number(value: str) -> tuple[float, str]:
-    """Numbers by size, before all else."""
+def by_number(value: str) -> tuple[float, str]:
+    """A key to sort by: numbers by size, before all else."""
     try:
         return float(value), ""
     except ValueError:
