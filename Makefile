@@ -36,7 +36,7 @@ repro: .venv/installed  ## the whole pipeline on all cores: download, train, mix
 paper: .venv/installed  ## the rest of the paper, after repro: energy network, NIPS 2000, claims
 	dvc repro experiments/rest/dvc.yaml:features
 	dvc stage list --name-only experiments/rest/dvc.yaml | grep -E ':(cycling|start|network|recurrent)' | $(SIDE_BY_SIDE)
-	dvc stage list --name-only experiments/rest/dvc.yaml | grep -E ':(learned|conditional|nips|unknown)' | $(SIDE_BY_SIDE)
+	dvc stage list --name-only experiments/rest/dvc.yaml | grep -E ':(learned|conditional|nips|unknown|shortlist)' | $(SIDE_BY_SIDE)
 	dvc repro experiments/rest/dvc.yaml
 	dvc repro --force --single-item page
 	@cat reports/rest/rest.md reports/claims.md

@@ -42,6 +42,7 @@ KINDS = {
     "cluster": Kind("classes{classes}", "classes.csv", CLUSTER),
     "features": Kind("svd{m}", "features.npy", ("m", "contexts", "reach")),
     "unknown": Kind("{network}", "unknown.json", ("network",)),
+    "shortlist": Kind("{name}", "metrics.json", ("network", "size", "ngram")),
 }
 
 
