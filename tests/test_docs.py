@@ -64,7 +64,7 @@ def test_every_key_is_explained(stage):
 
 
 def keys(schema: type, prefix: str = ""):
-    """The dotted names of a dataclass's fields, of nested ones those of theirs; of a list of dataclasses, their names."""
+    """The dotted names of a dataclass's fields, of nested ones those of theirs; of listed ones their names."""
     for field in dataclasses.fields(schema):
         if dataclasses.is_dataclass(field.type):
             yield from keys(field.type, f"{prefix}{field.name}.")
