@@ -36,10 +36,10 @@ repro: .venv/installed  ## the whole pipeline on all cores: download, train, mix
 paper: .venv/installed  ## the rest of the paper, after repro: energy network, NIPS 2000, claims
 	dvc repro experiments/rest/dvc.yaml:features
 	dvc stage list --name-only experiments/rest/dvc.yaml | grep -E ':(cycling|start|network|recurrent)' | $(SIDE_BY_SIDE)
-	dvc stage list --name-only experiments/rest/dvc.yaml | grep -E ':(learned|conditional|nips|unknown)' | $(SIDE_BY_SIDE)
+	dvc stage list --name-only experiments/rest/dvc.yaml | grep -E ':(learned|conditional|nips|unknown|shortlist)' | $(SIDE_BY_SIDE)
 	dvc repro experiments/rest/dvc.yaml
 	dvc repro --force --single-item page
-	@cat reports/rest.md reports/claims.md
+	@cat reports/rest/rest.md reports/claims.md
 
 table2: .venv/installed  ## Table 2 on an open corpus of AP News's size, 16 million words; goes on where it was stopped
 	dvc repro experiments/table2/dvc.yaml:preprocess
@@ -54,17 +54,19 @@ faithful: .venv/installed  ## two networks by the paper's own training procedure
 	dvc stage list --name-only experiments/faithful/dvc.yaml | grep train | $(SIDE_BY_SIDE)
 	dvc repro experiments/faithful/dvc.yaml
 	dvc repro --force --single-item page
-	@cat reports/faithful.md reports/claims-epochs.md
+	@cat reports/faithful/faithful.md reports/claims-epochs.md
 
 bench: .venv/installed  ## training against plain PyTorch, scoring, cost by size: an hour alone on the machine
 	dvc repro preprocess
 	python -m benchmarks
+	dvc repro --force --single-item page
 
 publish: .venv/installed  ## MLflow's store from the results, with models to load and serve; to MLFLOW_TRACKING_URI
 	python -m pipeline.publish
 
 search: .venv/installed  ## a grid of conf/search on all cores, GRID=recipe: table and picture in reports/
 	python -m pipeline.train -m +search=$(GRID) hydra/launcher=joblib hydra.launcher.n_jobs=$(JOBS)
+	dvc repro --force --single-item page
 
 demo: .venv/installed  ## every stage on 20 texts with a tiny network, in outputs/demo
 	python -m pipeline.download out=data/raw/brown

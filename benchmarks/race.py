@@ -17,10 +17,6 @@ import torch
 
 from benchmarks import plain, setting
 from pipeline import app, tracking
-from pipeline.core import evaluation
-from pipeline.core.networks.base import Network
-from pipeline.core.scoring import log_probabilities
-from pipeline.core.training import Trainer
 
 MODELS = ["mlp1", "mlp9"]
 RATES = [1e-3, 2e-3, 4e-3, 8e-3]  # of the plain loop
@@ -29,13 +25,6 @@ LOOKS = 4  # evaluations an epoch
 PATIENCE = 2  # of them without anything better, and the plain loop stops
 CORES = os.cpu_count()
 DONE = Path("timings/race")  # the curves of a race under way
-
-
-def validation(trainer: Trainer, network: Network) -> float:
-    """Perplexity on the stopping tokens, as early stopping sees it."""
-    raw = log_probabilities(network, trainer.stopping_context, trainer.stopping_target)
-    share = evaluation.fit_share(raw, trainer.stopping_target, trainer.unseen)
-    return evaluation.perplexity(evaluation.apply_share(raw, trainer.stopping_target, trainer.unseen, share))
 
 
 def run_plain(model: str, rate: float) -> pd.DataFrame:
@@ -49,7 +38,7 @@ def run_plain(model: str, rate: float) -> pd.DataFrame:
     context, target = windows[:, :-1], windows[:, -1]
     curve = []
     for seconds, words in plain.train(network, context, target, rate, LOOKS):
-        curve.append((seconds, words, validation(ours, network.as_network())))
+        curve.append((seconds, words, setting.validation(ours, network.as_network())))
         print(f"{model}, plain, rate {rate:g}: {words:,} words, {seconds:.0f} s, {curve[-1][2]:.1f}", flush=True)
         best = int(np.argmin([perplexity for _, _, perplexity in curve]))
         if len(curve) - best > PATIENCE:
@@ -61,7 +50,9 @@ def run_ours(model: str, epochs: int, seed: int) -> pd.DataFrame:
     """Our curve with one core."""
     ours = setting.trainer(setting.architecture(model), setting.recipe(epochs=epochs), setting.brown(), seed)
     curve = []
-    setting.clocked(ours, LOOKS, lambda seconds, words: curve.append((seconds, words, validation(ours, ours.network))))
+    setting.clocked(
+        ours, LOOKS, lambda seconds, words: curve.append((seconds, words, setting.validation(ours, ours.network)))
+    )
     return _frame(curve, model, "ours", f"{epochs} epochs" if epochs > 1 else "1 epoch", seed)
 
 
@@ -72,7 +63,10 @@ def _frame(curve: list[tuple], model: str, who: str, choice: str, seed: int = 0)
 
 def run() -> pd.DataFrame:
     """All curves, a line an evaluation. Those of a call that was stopped are taken up, of the same code."""
-    curves, done = [], DONE / "-".join(tracking.code_state().values())
+    state = tracking.code_state("benchmarks", "conf", "pipeline")
+    if state["dirty"] == "true":  # nothing says which changes an earlier call had
+        shutil.rmtree(DONE, ignore_errors=True)
+    curves, done = [], DONE / state["commit"]
     for model in MODELS:
         for rate, epochs in zip(RATES, EPOCHS, strict=True):
             curves.append(_once(done / f"{model}-plain-{rate:g}.csv", run_plain, [(model, rate)]))

@@ -1,4 +1,4 @@
-"""Cost by the size of the vocabulary and of the corpus, on ids drawn from Zipf's distribution: it grows linearly.
+"""Cost by the size of the vocabulary and of the corpus, on ids drawn from Zipf's distribution.
 
 For each size, in a process of its own on one thread: training steps of MLP9 by the table's recipe, exact scoring, and
 Kneser-Ney 5.

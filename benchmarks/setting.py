@@ -11,10 +11,12 @@ import torch
 from omegaconf import OmegaConf
 
 from pipeline import store
+from pipeline.core import evaluation
 from pipeline.core.checkpoint import Forgetful
 from pipeline.core.networks.architecture import Architecture
 from pipeline.core.networks.base import Network
 from pipeline.core.networks.families import build
+from pipeline.core.scoring import log_probabilities
 from pipeline.core.training import Corpus, Epoch, Progress, Recipe, Trainer
 
 
@@ -40,6 +42,13 @@ def trainer(network: Architecture | Network, recipe: Recipe, corpus: Corpus, see
     if isinstance(network, Architecture):
         network = build(network, corpus.vocabulary)
     return Trainer(network, recipe, corpus, seed, "cpu", Forgetful())
+
+
+def validation(trainer: Trainer, network: Network) -> float:
+    """A network's perplexity on the trainer's stopping tokens, as early stopping sees it."""
+    raw = log_probabilities(network, trainer.stopping_context, trainer.stopping_target)
+    share = evaluation.fit_share(raw, trainer.stopping_target, trainer.unseen)
+    return evaluation.perplexity(evaluation.apply_share(raw, trainer.stopping_target, trainer.unseen, share))
 
 
 def clocked(trainer: Trainer, looks: int = 1, look: Callable[[float, int], object] = lambda seconds, words: None):

@@ -22,22 +22,21 @@ def main() -> None:
         if arguments.a == arguments.b:
             raise InputError(f"{arguments.a} and {arguments.b}: give two models")
         words = command.words_of(arguments.file, arguments.tokens)
-        ids = usertext.ids_of(words, command.corpus)
-        before = usertext.before(command.corpus)
-        a, b = (command.model(name).log_probabilities(before, ids) for name in (arguments.a, arguments.b))
+        models = (command.model(name) for name in (arguments.a, arguments.b))
+        a, b = (usertext.scored(words, model, command.corpus)["log_probability"].to_numpy() for model in models)
         most = np.argsort(-np.abs(a - b), kind="stable")[: arguments.count]
         table = pd.DataFrame(
             {
                 "place": most + 1,
                 "before": [" ".join(words[max(0, t - 4) : t]) for t in most],
                 "word": [words[t] for t in most],
-                arguments.a: a[most].astype(float),
-                arguments.b: b[most].astype(float),
-                "difference": (a - b)[most].astype(float),
+                arguments.a: a[most],
+                arguments.b: b[most],
+                "difference": (a - b)[most],
             }
         )
         names = {f"perplexity of {name}": perplexity(p) for name, p in ((arguments.a, a), (arguments.b, b))}
-        command.show(table, {"words": len(ids)} | names)
+        command.show(table, {"words": len(words)} | names)
 
     command.run(compare)
 

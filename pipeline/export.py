@@ -4,6 +4,7 @@ features.txt: a line with the number of words and of features, then a word a lin
 metadata.tsv and projector_config.pbtxt: what `tensorboard --logdir FOLDER` shows under PROJECTOR.
 """
 
+import csv
 from pathlib import Path
 
 import numpy as np
@@ -44,7 +45,7 @@ def main() -> None:
         (folder / "features.txt").write_text("\n".join([size, *lines, ""]), encoding="utf-8")
         np.savetxt(folder / "vectors.tsv", features, fmt="%.6g", delimiter="\t")
         metadata = pd.DataFrame({"word": vocabulary, "count": counts})
-        metadata.to_csv(folder / "metadata.tsv", sep="\t", index=False, quoting=3)
+        metadata.to_csv(folder / "metadata.tsv", sep="\t", index=False, quoting=csv.QUOTE_NONE)
         (folder / "projector_config.pbtxt").write_text(PROJECTOR, encoding="utf-8")
         print(f"{len(vocabulary)} words in {folder.resolve()}")
 

@@ -39,7 +39,7 @@ def main(config: Config) -> None:
     if config.m >= words:
         raise InputError(f"m={config.m}: must be below the {words:,} words of the vocabulary")
     chosen = {key: getattr(config, key) for key in ("m", "contexts", "reach")}
-    with tracking.run("features", f"svd{config.m}", 0, {"features": chosen}, corpus.counts["digest"]) as run:
+    with tracking.run("features", f"svd{config.m}", 0, chosen, corpus.counts["digest"]) as run:
         found = cooccurrence.features(corpus.train, words, config.m, config.contexts, config.reach)
         with store.replacing(Path(config.out, "features.npy")) as temporary:
             np.save(temporary, found)

@@ -11,7 +11,7 @@ from pipeline import app, store
 from pipeline.core import statistics
 from pipeline.core.errors import InputError
 from pipeline.reporting import bytext
-from pipeline.reporting.table import Table
+from pipeline.reporting.table import Table, folders_of
 
 log = logging.getLogger(__name__)
 
@@ -21,49 +21,44 @@ class Config:
     """conf/intervals.yaml."""
 
     table: Table
-    models: list[str]
-    against: list[str]
-    split: str
     seeds: list[int]
     data: str
     predictions: str
     out: str
     timing: str
 
-    def __post_init__(self):
-        self.models = self.models or [row.name for row in self.table.rows + self.table.extra]
-        if self.split not in ("valid", "test"):
-            raise InputError(f"split={self.split!r}: choose valid or test")
-
 
 def main(config: Config) -> None:
-    """Writes intervals.csv, and genres.csv where the corpus has genres, into config.out."""
-    for name in set(config.against) - set(config.models):
-        raise InputError(f"against={name}: not one of `models`")
-    corpus, out = store.read_corpus(config.data), Path(config.out)
+    """Writes intervals.csv, and genres.csv where the corpus has genres, into config.out: of the table's models that are
+    there."""
+    corpus, predictions, out = store.read_corpus(config.data), Path(config.predictions), Path(config.out)
     texts = {split: bytext.texts_of(corpus, split) for split in store.SPLITS}
-    folders = {name: bytext.folders(Path(config.predictions), name, config.seeds) for name in config.models}
+    rows = config.table.rows + config.table.extra
+    folders = {row.name: found for row in rows if (found := folders_of(row, predictions, config.seeds))}
+    if not folders:
+        raise InputError(f"{predictions}: no predictions of any row of the table; run `dvc repro`")
+    yardsticks = [name for name in config.table.yardsticks if name in folders]
     sums = {
-        split: {name: bytext.sums(texts[split], folders[name], split) for name in config.models}
+        split: {name: bytext.sums(texts[split], folders[name], split) for name in folders}
         for split in ("valid", "test")
     }
-    table = intervals(texts[config.split], sums[config.split], config.against)
-    valid = intervals(texts["valid"], sums["valid"], config.against).add_prefix("valid_")
+    table = intervals(texts["test"], sums["test"], yardsticks)
+    valid = intervals(texts["valid"], sums["valid"], yardsticks).add_prefix("valid_")
     table = table.join(valid.rename(columns={"valid_perplexity": "valid"}))
     table["seeds"] = [len(folders[name]) for name in table.index]
     out.mkdir(parents=True, exist_ok=True)
     table.to_csv(out / "intervals.csv", float_format="%.5f")
     if corpus.texts["genre"].any():
-        sums["train"] = {name: bytext.train_sums(texts["train"], folders[name][0]) for name in config.models}
+        sums["train"] = {name: bytext.train_sums(texts["train"], folders[name][0]) for name in folders}
         by_split = {split: genres(texts[split], sums[split]) for split in store.SPLITS}
         pd.concat(by_split, names=["split"]).to_csv(out / "genres.csv", float_format="%.4f")
-    log.info("%d models on %d texts of %s", len(table), len(texts[config.split]), config.split)
+    log.info("%d models on %d texts of test", len(table), len(texts["test"]))
 
 
-def intervals(texts: pd.DataFrame, sums: dict[str, np.ndarray], against: list[str]) -> pd.DataFrame:
-    """A line a model: its perplexity with its 95 % interval, and its ratio to each of `against` with theirs, paired.
+def intervals(texts: pd.DataFrame, sums: dict[str, np.ndarray], yardsticks: list[str]) -> pd.DataFrame:
+    """A line a model: its perplexity with its 95 % interval, and its ratio to each yardstick with theirs, paired.
 
-    Columns perplexity, low, high, and of each of `against` to_NAME, to_NAME_low, to_NAME_high. The perplexity is that
+    Columns perplexity, low, high, and of each yardstick to_NAME, to_NAME_low, to_NAME_high. The perplexity is that
     of the mean log-probability over seeds, the geometric mean of theirs.
     """
     tokens = texts["tokens"].to_numpy()
@@ -71,7 +66,7 @@ def intervals(texts: pd.DataFrame, sums: dict[str, np.ndarray], against: list[st
     for name, own in sums.items():
         found = statistics.perplexity(own, tokens)
         lines[name] = {"perplexity": found.value, "low": found.low, "high": found.high}
-        for other in against:
+        for other in yardsticks:
             ratio = statistics.ratio(own, sums[other], tokens)
             lines[name] |= {f"to_{other}": ratio.value, f"to_{other}_low": ratio.low, f"to_{other}_high": ratio.high}
     return pd.DataFrame.from_dict(lines, orient="index").rename_axis("name")

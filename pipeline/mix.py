@@ -9,7 +9,7 @@ import numpy as np
 
 from pipeline import app, store, tracking
 from pipeline.core import conditional, mixture
-from pipeline.core.errors import InputError
+from pipeline.core.errors import InputError, check_above_zero
 from pipeline.core.ngrams import counts, interpolated
 
 log = logging.getLogger(__name__)
@@ -22,6 +22,7 @@ class Mix:
     components: list[str]  # <model>/<seed>, folders below `predictions`
     weights: list[float]  # one each, or none: learned on validation
     conditional: bool = False  # learned for each bin of the context's frequency, as the trigram's
+    tolerance: float = 1e-9  # learned: EM ends when the mean log-likelihood rises by less
 
     def __post_init__(self):
         if len(self.weights) not in (0, len(self.components)) or not self.components:
@@ -32,6 +33,7 @@ class Mix:
             raise InputError(f"mix.weights={self.weights} with mix.conditional=true: weights by bin are learned")
         if self.weights and (min(self.weights) < 0 or abs(sum(self.weights) - 1) > 1e-9):
             raise InputError(f"mix.weights={self.weights}: must not be negative, and sum to 1")
+        check_above_zero(self, "mix.", "tolerance")
 
 
 @dataclass
@@ -65,7 +67,7 @@ def main(config: Config) -> None:
 
 def _everywhere(mix: Mix, corpus: store.Corpus, parts: dict[str, np.ndarray]) -> tuple[dict, dict]:
     """The mixture of each split by one set of weights, and the weights by component."""
-    weights = mix.weights or mixture.fit_weights(parts["valid"]).tolist()
+    weights = mix.weights or mixture.fit_weights(parts["valid"], mix.tolerance).tolist()
     mixed = {split: mixture.mix(part, weights) for split, part in parts.items()}
     return mixed, dict(zip(mix.components, weights, strict=True))
 
@@ -74,7 +76,7 @@ def _conditional(mix: Mix, corpus: store.Corpus, parts: dict[str, np.ndarray]) -
     """The mixture of each split by weights for each bin, and the weights by bin and component."""
     counted = counts.count(corpus.train, interpolated.ORDER - 1, len(corpus.vocabulary))
     bins = {split: interpolated.context_bins(counted, corpus.before(split), corpus.ids(split)) for split in parts}
-    fitted = conditional.fit(parts["valid"], bins["valid"])
+    fitted = conditional.fit(parts["valid"], bins["valid"], mix.tolerance)
     mixed = {split: conditional.mix(part, bins[split], fitted) for split, part in parts.items()}
     every = {"everywhere": fitted.everywhere} | fitted.weights
     return mixed, {q: dict(zip(mix.components, a.tolist(), strict=True)) for q, a in every.items()}

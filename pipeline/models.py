@@ -160,11 +160,16 @@ def _ngram(folder: Path, corpus: store.Corpus, clusters: Path) -> Model:
     return NgramModel(model, len(corpus.vocabulary), model.order - 1)
 
 
+def components(weights: dict) -> list[str]:
+    """The models that a mixture's weights.json is of, as that has them: one set of weights, or a set for each bin."""
+    first = next(iter(weights.values()))
+    return list(first if isinstance(first, dict) else weights)
+
+
 def _mixture(weights: dict, corpus: store.Corpus, predictions: Path, clusters: Path) -> Model:
-    by_bin = isinstance(next(iter(weights.values())), dict)
-    names = next(iter(weights.values())) if by_bin else weights
+    names = components(weights)
     models = [load(name, corpus, predictions, clusters) for name in names]
-    if not by_bin:
+    if list(weights) == names:
         return Mixture(models, np.array(list(weights.values())), None)
     fitted = {q: np.array(list(a.values())) for q, a in weights.items()}
     everywhere = fitted.pop("everywhere")

@@ -1,7 +1,6 @@
 """An n-gram model from its configuration and a corpus."""
 
 import gzip
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -11,6 +10,8 @@ import numpy as np
 from pipeline import classfile, store
 from pipeline.core.errors import InputError, check_above_zero
 from pipeline.core.ngrams import arpa, classes, counts, interpolated, kneser_ney
+
+KINDS = ("interpolated", "kneser_ney", "class", "arpa")
 
 
 class Model(Protocol):
@@ -38,8 +39,8 @@ class Ngram:
     path: str = ""  # arpa: a file that this or another tool wrote, .gz or not
 
     def __post_init__(self):
-        if self.kind not in FITS:
-            raise InputError(f"ngram.kind={self.kind!r}: choose one of {', '.join(FITS)}")
+        if self.kind not in KINDS:
+            raise InputError(f"ngram.kind={self.kind!r}: choose one of {', '.join(KINDS)}")
         if self.kind == "interpolated" and self.order != interpolated.ORDER:
             raise InputError(f"ngram.order={self.order}: deleted interpolation is the paper's trigram, order 3")
         if self.order < 1:
@@ -55,42 +56,29 @@ class Ngram:
             )
 
 
-def _interpolated(ngram: Ngram, corpus: store.Corpus, clusters: Path) -> Model:
-    return interpolated.fit(corpus.train, corpus.valid, len(corpus.vocabulary), ngram.tolerance)
+def fit(ngram: Ngram, corpus: store.Corpus, clusters: Path) -> Model:
+    """The model, fitted on the corpus' training part; clusters: folder with <number of classes>/classes.csv."""
+    words = len(corpus.vocabulary)
+    if ngram.kind == "interpolated":
+        return interpolated.fit(corpus.train, corpus.valid, words, ngram.tolerance)
+    if ngram.kind == "kneser_ney":
+        counted = counts.count(corpus.train, ngram.order, words)
+        return kneser_ney.fit(counted, ngram.backoff, ngram.drop, ngram.fallback)
+    if ngram.kind == "class":
+        of_words = classfile.read(Path(clusters, str(ngram.classes), "classes.csv"), corpus.vocabulary)
+        return classes.fit(corpus.train, of_words, ngram.order, ngram.backoff, ngram.drop)
+    return _read(Path(ngram.path), corpus.vocabulary)
 
 
-def _kneser_ney(ngram: Ngram, corpus: store.Corpus, clusters: Path) -> Model:
-    counted = counts.count(corpus.train, ngram.order, len(corpus.vocabulary))
-    return kneser_ney.fit(counted, ngram.backoff, ngram.drop, ngram.fallback)
-
-
-def _class(ngram: Ngram, corpus: store.Corpus, clusters: Path) -> Model:
-    of_words = classfile.read(Path(clusters, str(ngram.classes), "classes.csv"), corpus.vocabulary)
-    return classes.fit(corpus.train, of_words, ngram.order, ngram.backoff, ngram.drop)
-
-
-def _arpa(ngram: Ngram, corpus: store.Corpus, clusters: Path) -> Model:
-    path = Path(ngram.path)
+def _read(path: Path, vocabulary: list[str]) -> Model:
+    """The model of an ARPA file."""
     if not path.is_file():
         raise InputError(f"ngram.path={path}: no such file")
     opened = gzip.open if path.suffix == ".gz" else open
     try:
         with opened(path, "rt", encoding="utf-8") as lines:
-            return arpa.read(lines, corpus.vocabulary)
+            return arpa.read(lines, vocabulary)
     except (UnicodeDecodeError, EOFError, gzip.BadGzipFile) as error:
         raise InputError(f"ngram.path={path}: not UTF-8 text, or cut short: {error}") from error
     except InputError as error:
         raise InputError(f"ngram.path={path}: {error}") from error
-
-
-FITS: dict[str, Callable[[Ngram, store.Corpus, Path], Model]] = {
-    "interpolated": _interpolated,
-    "kneser_ney": _kneser_ney,
-    "class": _class,
-    "arpa": _arpa,
-}
-
-
-def fit(ngram: Ngram, corpus: store.Corpus, clusters: Path) -> Model:
-    """The model, fitted on the corpus' training part; clusters: folder with <number of classes>/classes.csv."""
-    return FITS[ngram.kind](ngram, corpus, clusters)

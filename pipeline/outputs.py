@@ -42,6 +42,7 @@ KINDS = {
     "cluster": Kind("classes{classes}", "classes.csv", CLUSTER),
     "features": Kind("svd{m}", "features.npy", ("m", "contexts", "reach")),
     "unknown": Kind("{network}", "unknown.json", ("network",)),
+    "shortlist": Kind("{name}", "metrics.json", ("network", "size", "ngram")),
 }
 
 
@@ -107,8 +108,6 @@ class Output:
             said = str(error).splitlines()[0]
             raise InputError(f"{self.folder} is of other code than this ({said}); run `dvc repro`") from error
         logged = {key: values[key] for key in KINDS[self.stage].logged}
-        if self.stage == "features":
-            logged = {"features": logged}
         if self.stage == "mix":
             logged["weights"] = store.read_json(self.folder / "weights.json")
         return {"stage": self.stage, "seed": self.seed} | logged

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markdown_it import MarkdownIt
 from markupsafe import Markup
 
 from pipeline import app, store
@@ -37,18 +38,15 @@ class Config:
 def main(config: Config) -> None:
     """Writes index.html and ratios.svg into config.out, from the tables and figures in config.reports.
 
-    Those of `make paper`, `make faithful`, `make table2` and the grids are shown where they are there.
+    Those of `make paper`, `make faithful`, `make table2`, `make bench` and the grids are shown where they are there.
     """
     reports, out = Path(config.reports), Path(config.out)
     for file in ("table1.csv", "table1.svg", "intervals.csv", "genres.csv"):
         if not (reports / file).is_file():
             raise InputError(f"no {reports / file}: run `dvc repro`, which makes it")
-    rows, genres = _rows(reports, reports / "table1.csv"), pd.read_csv(reports / "genres.csv")
+    everything = _rows(reports, "table1", "extra", intervals=("intervals.csv", "faithful/intervals.csv"))
+    rows, genres = everything[everything["table"] == "table1"], pd.read_csv(reports / "genres.csv")
     _check_names(config, rows, genres)
-    for split in ("valid", "test"):
-        paper = rows[f"paper_{split}"].astype(float)
-        rows[f"ratio_{split}"] = rows[split] / rows.loc[YARDSTICK, split]
-        rows[f"paper_ratio_{split}"] = paper / paper[YARDSTICK]
     compared = {name: f"{rows.loc[name, 'row']}, {rows.loc[name, 'shape']}" for name in config.genres}
     networks = rows[rows["model"] == "network"]
     best = networks["valid"].idxmin()
@@ -68,8 +66,8 @@ def main(config: Config) -> None:
         genres=_lines(genres),
         splits=splits(genres, config.imaginative, best),
         compared=compared,
-        extra=_lines(_rows(reports, reports / "extra.csv")),
-        rest=_rest(reports),
+        extra=_lines(everything[everything["table"] == "extra"]),
+        rest=_lines(_rows(reports / "rest", "rest", "extra")),
         unknown=[
             {"network": file.stem.removeprefix("unknown-")} | line
             for file in sorted(reports.glob("unknown-*.csv"))
@@ -77,9 +75,10 @@ def main(config: Config) -> None:
         ],
         claims=[line for file in sorted(reports.glob("claims*.csv")) for line in _records(file)],
         time_claims=time_claims(reports / "benchmark"),
+        benchmark=benchmark(reports / "benchmark.md"),
         classes=_records(reports / "classes.csv"),
         neighbours=_records(reports / "neighbours.csv"),
-        table2=_table2(reports / "table2"),
+        table2=_lines(_rows(reports / "table2", "table2", "extra")),
         table2_costs=[line for line in spent if line not in own],
         table2_claims=_records(reports / "table2" / "claims.csv"),
         costs=own,
@@ -98,7 +97,7 @@ def _check_names(config: Config, rows: pd.DataFrame, genres: pd.DataFrame) -> No
     against = [name for name in rows.index if f"to_{name}" in rows]
     by_genre = [name for name in rows.index if name in genres]
     if YARDSTICK not in against:
-        raise InputError(f"intervals.csv has no ratios to {YARDSTICK}: add it to `against` in conf/intervals.yaml")
+        raise InputError(f"intervals.csv has no ratios to {YARDSTICK}: make it one of `yardsticks` of the table")
     for key, names, choices in (
         ("best_ngram", [config.best_ngram], against),
         ("genres", config.genres, by_genre),
@@ -111,52 +110,39 @@ def _figures(
     config: Config, reports: Path, rows: pd.DataFrame, genres: pd.DataFrame, compared: dict[str, str]
 ) -> Iterator[tuple[str, str]]:
     """Name and SVG of each figure whose data is there."""
-    yield (
-        "ratios",
-        figures.ratios(
-            rows.assign(paper=rows["paper_ratio_test"], label=rows["row"] + "  " + rows["shape"]), YARDSTICK
-        ),
-    )
+    yield "ratios", figures.ratios(rows.assign(label=rows["row"] + "  " + rows["shape"]), YARDSTICK)
     yield "genres", figures.genres(genres[genres["split"] == "test"].set_index("genre"), compared)
     grids = {title: reports / file for title, file in config.grids.items() if (reports / file).is_file()}
     if grids:
         axes = {"model.n": "order n", "model.h": "hidden units h"}
         tables = {title: pd.read_csv(file).rename(columns=axes) for title, file in grids.items()}
         yield "grid", figures.maps(tables, *axes.values())
-    files = {"curves": "table1.svg", "faithful": "faithful.svg", "plane": "plane.svg", "table2": "table2/table2.svg"}
+    files = {
+        "curves": "table1.svg",
+        "faithful": "faithful/faithful.svg",
+        "plane": "plane.svg",
+        "table2": "table2/table2.svg",
+    }
     for name, file in files.items():
         if (reports / file).is_file():
             yield name, (reports / file).read_text(encoding="utf-8")
 
 
-def _rows(folder: Path, *tables: Path) -> pd.DataFrame:
-    """The rows of those of these tables that are there, with their intervals, which lie in a folder, and shapes."""
-    intervals = pd.read_csv(folder / "intervals.csv", index_col="name").drop(columns=["valid", "seeds"])
-    there = [table.read(file) for file in tables if file.is_file()]
-    rows = pd.concat(there or [pd.DataFrame(columns=table.COLUMNS)]).join(intervals)
-    rows["shape"] = [_shape(row) for row in rows.to_dict("records")]
-    return rows
-
-
-def _rest(reports: Path) -> list[dict]:
-    """The lines of what Table 1 leaves out, with their intervals, and the ratios to the trigram, ours and the paper's;
-    none where it has not been made."""
-    if not all((reports / name).is_file() for name in ("rest.csv", "rest/intervals.csv")):
-        return []
-    rows = _rows(reports / "rest", reports / "rest.csv")
-    paper = rows["paper_test"].astype(float)
-    return _lines(rows.assign(paper_ratio=paper / paper[TRIGRAM]))
-
-
-def _table2(reports: Path) -> list[dict]:
-    """The lines of Table 2 and of what stands below it, with their intervals; none where it has not been made."""
-    if not all((reports / name).is_file() for name in ("table2.csv", "intervals.csv")):
-        return []
-    rows = _rows(reports, reports / "table2.csv", reports / "extra.csv")
-    for other in (YARDSTICK, TRIGRAM):
-        paper = rows["paper_test"].astype(float)
-        rows[f"paper_to_{other}"] = paper / paper[other]
-    return _lines(rows)
+def _rows(folder: Path, *tables: str, intervals: tuple[str, ...] = ("intervals.csv",)) -> pd.DataFrame:
+    """The rows of a folder's tables, with the table, the shape, the intervals, and the ratios of the paper's test
+    perplexities to those of the yardsticks, paper_to_NAME. Empty where there are no tables or no intervals."""
+    rows = {name: table.read(file) for name in tables if (file := folder / f"{name}.csv").is_file()}
+    sure = [pd.read_csv(file, index_col="name") for name in intervals if (file := folder / name).is_file()]
+    if not rows or not sure:
+        return pd.DataFrame(columns=[*table.COLUMNS, "table"])
+    sure = pd.concat(sure).drop(columns=["valid", "seeds"])
+    found = pd.concat(each.assign(table=name) for name, each in rows.items())
+    found = found.join(sure[~sure.index.duplicated()])
+    for name in found.index:
+        if f"to_{name}" in found:
+            found[f"paper_to_{name}"] = found["paper_test"] / found.loc[name, "paper_test"]
+    found["shape"] = [_shape(row) for row in found.to_dict("records")]
+    return found
 
 
 def _shape(row: dict) -> str:
@@ -230,16 +216,27 @@ def time_claims(benchmark: Path) -> list[dict]:
     """What the paper, and Bengio and Senecal (2003), say of time, with our figures where `make bench` has left them."""
     found = []
     if (benchmark / "parallel.csv").is_file():
-        runs = pd.read_csv(benchmark / "parallel.csv", index_col=["softmax", "way", "processes"])
-        share = runs.loc[("full", "ParameterParallel", 2), "share of time"]
-        says = "parameter-parallel training spends 1/15 of its time in communication (2 processes, full softmax)"
-        found.append({"claim": says, "paper": 1 / 15, "ours": share, "holds": "yes" if share <= 1 / 15 else "no"})
+        runs = pd.read_csv(benchmark / "parallel.csv")
+        runs = runs.query("softmax == 'full' and way == 'ParameterParallel' and processes > 1")
+        for processes, share in zip(runs["processes"], runs["share of time"], strict=True):
+            says = "parameter-parallel training spends 1/15 of its time in communication"
+            says += f" ({processes} processes, full softmax)"
+            found.append({"claim": says, "paper": 1 / 15, "ours": share, "holds": "yes" if share <= 1 / 15 else "no"})
     if (benchmark / "sampling.csv").is_file():
         runs = pd.read_csv(benchmark / "sampling.csv", index_col="softmax")
         times = runs.loc["importance, 1,024 draws", "times faster than full"]
         says = "importance sampling trains a hundred times faster than the full softmax (2003; ours in batches)"
         found.append({"claim": says, "paper": 100, "ours": times, "holds": "yes" if times >= 100 else "no"})
     return found
+
+
+def benchmark(file: Path) -> Markup:
+    """What `make bench` has written, without its title, as HTML; nothing where it has not been run."""
+    if not file.is_file():
+        return Markup("")
+    _, _, text = file.read_text(encoding="utf-8").partition("\n")
+    html = MarkdownIt("commonmark").enable("table").render(text.replace("\n## ", "\n### "))
+    return Markup(html.replace("<table>", '<div class="wide"><table>').replace("</table>", "</table></div>"))
 
 
 def _environment() -> Environment:

@@ -2,13 +2,15 @@
 
 Each output of a stage that logs runs is a run, whether it was computed here or restored by DVC, with what the stage
 itself logs (pipeline/outputs.py), the paper's row as a note, and the corpus as a data set. A run that the stage has
-logged is completed, not logged again. Of Brown's models, networks with seed 0 and the best n-gram become models that
+logged is completed, not logged again. A grid whose table lies in reports is a run with one for each job below it. Of
+Brown's models, networks with seed 0 and the best n-gram become models that
 `mlflow models serve` serves; the best by validation is registered as `nplm`, alias `best`. To repeat it changes
 nothing. A second publish of one checkout waits for the first; two machines that publish into one server at a time know
 nothing of each other.
 """
 
 import argparse
+import hashlib
 import math
 import os
 import shutil
@@ -19,6 +21,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import mlflow
+import pandas as pd
 from filelock import FileLock, Timeout
 from mlflow.entities import Dataset, DatasetInput, InputTag, LoggedModelStatus, Metric, Param, Run
 from mlflow.exceptions import MlflowException
@@ -27,16 +30,18 @@ from mlflow.utils.time import get_current_time_millis
 from omegaconf import OmegaConf
 from tqdm import tqdm
 
-from pipeline import store, tracking
+from pipeline import models, store, tracking
 from pipeline.app import ROOT, exit_code
 from pipeline.core.errors import InputError
 from pipeline.outputs import BROWN, Output, digest, outputs
 from pipeline.served import EXAMPLE, SIGNATURE
+from pipeline.sweep import FIGURES
 
 os.environ.setdefault("MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT", "true")
 os.environ.setdefault("MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR", "false")  # one for each model's files
 
-OUTPUT = "nplm.output"  # tag: DVC's md5 of the output that a run shows
+OUTPUT = "nplm.output"  # tag: the md5, DVC's own, of the output that a run shows
+ROUNDED = 0.006  # a grid's table has two decimals
 MODEL, ALIAS = "nplm", "best"
 
 
@@ -75,6 +80,37 @@ class Publisher:
         logged = self._search(self._tags(output))
         same = (run for run in logged if run.info.status == "FINISHED" and _shows(run, output))
         return self._complete(next(same, None) or self._create(output), output)
+
+    def publish_grid(self, table: Path) -> None:
+        """A grid of conf/search by its table: the run of the multirun that wrote it, else one with its jobs below."""
+        jobs, md5 = pd.read_csv(table, dtype=str), hashlib.md5(table.read_bytes()).hexdigest()
+        found = self._search({OUTPUT: md5})
+        if any(run.info.status == "FINISHED" for run in found):
+            return
+        for run in found:  # a publish that was killed had begun it
+            for begun in (*self._search({tracking.PARENT: run.info.run_id}), run):
+                self.client.delete_run(begun.info.run_id)
+        figures = {"jobs": len(jobs), "best_valid_perplexity": jobs["valid"].astype(float).min()}
+        same = (run for run in self._search({"stage": "sweep"}) if _wrote(run, table, figures))
+        if run := next(same, None):
+            self.client.set_tag(run.info.run_id, OUTPUT, md5)
+        else:
+            self._create_grid(table.stem, jobs, figures, md5)
+
+    def _create_grid(self, name: str, jobs: pd.DataFrame, figures: dict[str, float], md5: str) -> None:
+        tags = {"stage": "sweep", OUTPUT: md5}
+        parent = self.client.create_run(self.experiment, run_name=name, tags=tags).info.run_id
+        for job in jobs.to_dict("records"):
+            called, tags = f"{name} {job.pop('job')}", {"stage": "train", tracking.PARENT: parent}
+            run = self.client.create_run(self.experiment, run_name=called, tags=tags).info.run_id
+            now, found = get_current_time_millis(), {key: float(job.pop(key)) for key in FIGURES}
+            metrics = [Metric(key, value, now, 0) for key, value in found.items() if not math.isnan(value)]
+            parameters = [Param(key.lstrip("+"), value) for key, value in job.items()]
+            self.client.log_batch(run, metrics=metrics, params=parameters)
+            self.client.set_terminated(run)
+        for key, value in figures.items():
+            self.client.log_metric(parent, key, value)
+        self.client.set_terminated(parent)
 
     def _search(self, tags: dict[str, object]) -> list[Run]:
         condition = " and ".join(f"tags.`{key}` = '{value}'" for key, value in tags.items())
@@ -171,6 +207,13 @@ def _parameters(output: Output) -> dict[str, str]:
     return tracking.strings(dict(tracking.flattened(output.parameters)))
 
 
+def _wrote(run: Run, table: Path, figures: dict[str, float]) -> bool:
+    """Whether a multirun's run is of the grid whose table it is, with these figures."""
+    grid = f"+search={table.stem.removeprefix('search-')}"
+    done = run.info.status == "FINISHED" and grid in run.data.params.get("overrides", "").split()
+    return done and all(abs(run.data.metrics[key] - value) < ROUNDED for key, value in figures.items())
+
+
 def _shows(run: Run, output: Output) -> bool:
     """Whether a stage's run says what the output does; of what only one of them has, nothing."""
     figures, parameters = run.data.metrics, run.data.params
@@ -183,9 +226,7 @@ def _components(folder: Path) -> list[str]:
     """The models that a mixture mixes; none of any other."""
     if not (folder / "weights.json").is_file():
         return []
-    weights = store.read_json(folder / "weights.json")
-    first = next(iter(weights.values()))
-    return list(first if isinstance(first, dict) else weights)
+    return models.components(store.read_json(folder / "weights.json"))
 
 
 @contextmanager
@@ -234,7 +275,10 @@ def _publish(root: Path, names: list[str] | None) -> None:
     runs = {}
     for output in tqdm(found, desc="runs", disable=None):
         runs[output.folder] = publisher.publish(output)
-    print(f"{len(runs)} runs in {publisher.client.tracking_uri}")
+    grids = sorted((root / "reports").glob("search-*.csv"))
+    for table in grids:
+        publisher.publish_grid(table)
+    print(f"{len(runs)} runs and {len(grids)} grids in {publisher.client.tracking_uri}")
     ids = {name: publisher.logged(output) for name, output in served.items()}
     for name in tqdm([name for name in chosen if not ids[name]], desc="models", disable=None):
         ids[name] = publisher.log_model(runs[served[name].folder], served[name])

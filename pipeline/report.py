@@ -9,7 +9,7 @@ import pandas as pd
 
 from pipeline import app, store
 from pipeline.core.errors import InputError
-from pipeline.reporting import curves, style, table, wordclasses
+from pipeline.reporting import curves, reading, style, table, wordclasses
 from pipeline.reporting.table import Table
 
 OPTIMISTIC = (
@@ -36,8 +36,8 @@ class Config:
 
 
 def main(config: Config) -> None:
-    """Writes <name>.csv, .md, .tex, .svg and .json, <name>-ratios.csv, extra.csv, classes.csv and .md into config.out,
-    and the table into the README."""
+    """Writes <name>.csv, .md, .tex and .svg, <name>-ratios.csv, extra.csv, classes.csv and .md into config.out, and
+    the table into the README."""
     corpus, predictions, out = store.read_corpus(config.data), Path(config.predictions), Path(config.out)
     rows = config.table.rows
     built = table.build(rows, predictions, corpus, config.seeds)
@@ -46,43 +46,47 @@ def main(config: Config) -> None:
     if built.empty:
         raise InputError(f"{predictions}: no predictions of any row of the table; run `dvc repro`")
     out.mkdir(parents=True, exist_ok=True)
-    name = config.name
-    built.to_csv(out / f"{name}.csv", float_format="%.4f")
-    same = config.table.same_corpus
-    markdown, latex = table.markdown(built, same), table.latex(built, same)
-    ratios = table.ratios(built, config.table.yardsticks, _intervals(config.intervals))
+    name, same = config.name, config.table.same_corpus
+    built.round(4).to_csv(out / f"{name}.csv")
+    figures = reading.figures(built, same)
+    markdown, latex = reading.markdown(figures), reading.latex(figures)
+    if not extra.empty:
+        extra.round(4).to_csv(out / "extra.csv")
+        markdown += f"\nNot in the paper's table:\n\n{reading.markdown(reading.figures(extra, same))}"
+    everything = pd.concat([built, extra])
+    ratios = table.ratios(everything, config.table.yardsticks, _intervals(config.intervals))
     if not ratios.empty:
         ratios.to_csv(out / f"{name}-ratios.csv", float_format="%.4f")
         for yardstick, part in ratios.groupby("over", sort=False):
-            label = built.loc[yardstick]
+            row = everything.loc[yardstick]
+            label = ", ".join([row["row"]] + [f"{key} = {row[key]}" for key in ("n", "c") if pd.notna(row[key])])
             markdown += (
-                f"\nPerplexity over that of {label['row']}, n = {label['n']}, on the same tokens; `seen`: those whose "
-                f"word training shows:\n\n{table.ratio_markdown(part)}"
+                f"\nPerplexity over that of {label}, on the same tokens; `seen`: those whose word training shows:\n\n"
+                f"{reading.markdown(reading.ratios(part))}"
             )
-            latex += f"\n% perplexity over that of {label['row']}, n = {label['n']}\n{table.ratio_latex(part)}"
-    if not extra.empty:
-        extra.to_csv(out / "extra.csv", float_format="%.4f")
-        markdown += f"\nNot in the paper's table:\n\n{table.markdown(extra, same)}"
+            latex += f"\n% perplexity over that of {label}\n{reading.latex(reading.ratios(part))}"
     (out / f"{name}.md").write_text(f"{markdown}\n{OPTIMISTIC}\n", encoding="utf-8")
     (out / f"{name}.tex").write_text(latex, encoding="utf-8")
     (out / f"{name}.svg").write_text(style.alone(curves.draw(rows, predictions, config.seeds)), encoding="utf-8")
     if config.clusters:
-        classes = wordclasses.shown(Path(config.clusters))
+        classes = wordclasses.shown(_there("clusters", config.clusters, "cluster"))
         classes.to_csv(out / "classes.csv", index=False)
         (out / "classes.md").write_text(wordclasses.markdown(classes), encoding="utf-8")
-    everything = pd.concat([part[["valid", "test"]] for part in (built, extra)]).astype(float).round(4)
-    store.write_json(out / f"{name}.json", everything.to_dict("index"))
     if config.readme:
-        _rewrite(Path(config.readme), name, table.short(built, next(iter(config.table.yardsticks), "")))
+        short = reading.short(built, next(iter(config.table.yardsticks), ""))
+        _rewrite(Path(config.readme), name, reading.markdown(short))
     log.info("%d of %d rows in %s", len(built), len(rows), (out / f"{name}.md").resolve())
 
 
 def _intervals(file: str) -> pd.DataFrame | None:
-    if not file:
-        return None
+    return pd.read_csv(_there("intervals", file, "intervals"), index_col="name") if file else None
+
+
+def _there(key: str, file: str, stage: str) -> Path:
+    """The file that a key names. Raises InputError where it is not there."""
     if not Path(file).is_file():
-        raise InputError(f"intervals={file}: no such file; `python -m pipeline.intervals` writes it")
-    return pd.read_csv(file, index_col="name")
+        raise InputError(f"{key}={file}: no such file; `python -m pipeline.{stage}` writes it, and {key}= does without")
+    return Path(file)
 
 
 def _rewrite(readme: Path, name: str, markdown: str) -> None:

@@ -4,8 +4,6 @@ A word that the vocabulary does not hold counts as `<unk>` and is marked. After 
 (<p>, <text>), which count too, as in training. Logarithms are natural; in CSV the sums go to standard error.
 """
 
-import pandas as pd
-
 from pipeline import usertext
 from pipeline.command import Command
 from pipeline.core.evaluation import perplexity
@@ -20,12 +18,9 @@ def main() -> None:
 
     def score(arguments) -> None:
         words = command.words_of(arguments.file, arguments.tokens)
-        ids = usertext.ids_of(words, command.corpus)
-        log_p = command.model(arguments.model).log_probabilities(usertext.before(command.corpus), ids)
-        unknown = usertext.unknown(ids, command.corpus)
-        table = pd.DataFrame({"word": words, "log_probability": log_p.astype(float), "unknown": unknown})
-        summary = {"words": len(ids), "unknown words": int(unknown.sum()), "perplexity": perplexity(log_p)}
-        command.show(table, summary)
+        table = usertext.scored(words, command.model(arguments.model), command.corpus)
+        value = perplexity(table["log_probability"].to_numpy())
+        command.show(table, {"words": len(table), "unknown words": int(table["unknown"].sum()), "perplexity": value})
 
     command.run(score)
 

@@ -48,14 +48,8 @@ class Served(PythonModel):
         if not text or not text.strip():  # the other texts of the request are answered
             return {"words": [], "perplexity": math.nan}
         words = usertext.words_of(text, self.corpus)
-        ids = usertext.ids_of(words, self.corpus)
-        log_p = self.model.log_probabilities(usertext.before(self.corpus), ids)
-        unknown = usertext.unknown(ids, self.corpus)
-        scored = zip(words, log_p.tolist(), unknown.tolist(), strict=True)
-        return {
-            "words": [{"word": word, "log_probability": p, "unknown": unknown} for word, p, unknown in scored],
-            "perplexity": perplexity(log_p),
-        }
+        scored = usertext.scored(words, self.model, self.corpus)
+        return {"words": scored.to_dict("records"), "perplexity": perplexity(scored["log_probability"].to_numpy())}
 
 
 set_model(Served())

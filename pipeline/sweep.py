@@ -57,7 +57,8 @@ class Grid(Callback):
 def collect(folder: Path) -> pd.DataFrame:
     """One row for each job of a multirun: its overrides, its perplexities, and why it failed ('' if it did not)."""
     rows = []
-    for job in sorted((path.parent.parent for path in folder.glob("*/.hydra/overrides.yaml")), key=_number):
+    jobs = [path.parent.parent for path in folder.glob("*/.hydra/overrides.yaml")]
+    for job in sorted(jobs, key=lambda job: figures.by_number(job.name)):
         overrides = OmegaConf.to_container(OmegaConf.load(job / ".hydra" / "overrides.yaml"))
         row = {"job": job.name} | dict(override.partition("=")[::2] for override in overrides)
         metrics = read_json(job / "metrics.json") if (job / "metrics.json").is_file() else {}
@@ -68,7 +69,3 @@ def collect(folder: Path) -> pd.DataFrame:
             row["failure"] = "stopped before its end"
         rows.append(row)
     return pd.DataFrame(rows, columns=None if rows else ["job", *FIGURES, "failure"])
-
-
-def _number(job: Path) -> tuple[int, str]:
-    return (int(job.name), "") if job.name.isdigit() else (sys.maxsize, job.name)

@@ -83,14 +83,12 @@ def run(stage: str, name: str, seed: int, parameters: Mapping[str, object], data
     code = code_state()
     machine = f"{platform.machine()}, {os.cpu_count()} cores, {platform.system()}"
     tags = {"stage": stage, "model": name, "seed": seed, "data": data, "machine": machine} | code
-    found = None
     try:
         client = open_client()
         parent = os.environ.get(SWEEP) or group_run(client, code, data)
-        found = client.create_run(
-            experiment_of(client), run_name=_name(name, seed), tags=strings(tags | {PARENT: parent})
-        ).info.run_id
-        current = Run(client, found)
+        own = strings(tags | {PARENT: parent})
+        created = client.create_run(experiment_of(client), run_name=_name(name, seed), tags=own)
+        current = Run(client, created.info.run_id)
     except UNREACHABLE as error:
         _warn(error)
         current = Run(None, "")
@@ -144,10 +142,12 @@ def open_client() -> MlflowClient:
 
 
 def store_lock() -> FileLock:
+    """Held while a local store is made: two processes would both create what neither has found."""
     return FileLock(ROOT / ".mlflow.lock", timeout=60)
 
 
 def experiment_of(client: MlflowClient) -> str:
+    """The id of the project's experiment, which is made where it is not there."""
     found = client.get_experiment_by_name(EXPERIMENT)
     if found:
         return found.experiment_id
@@ -185,6 +185,7 @@ def _git(*arguments: str) -> str:
 
 
 def flattened(values: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, object]]:
+    """Keys and values of nested mappings, an inner key with its outer one and a dot before it."""
     for key, value in values.items():
         if isinstance(value, Mapping):
             yield from flattened(value, f"{prefix}{key}.")
@@ -193,6 +194,7 @@ def flattened(values: Mapping[str, object], prefix: str = "") -> Iterator[tuple[
 
 
 def strings(tags: Mapping[str, object]) -> dict[str, str]:
+    """Values as text, which is what MLflow's tags and parameters are."""
     return {key: str(value) for key, value in tags.items()}
 
 

@@ -24,12 +24,11 @@ from pipeline.core.errors import InputError
 from pipeline.core.evaluation import perplexity
 from pipeline.core.networks.base import Network
 from pipeline.core.scoring import BATCH, log_probabilities
+from pipeline.core.symbols import UNKNOWN
 from pipeline.reporting.bytext import texts_of
 from pipeline.weights import read_network
 
 log = logging.getLogger(__name__)
-
-UNKNOWN = 0  # the id of the symbol for rare words
 
 
 @dataclass
@@ -72,7 +71,8 @@ def compare(network: Network, corpus: store.Corpus, split: str) -> pd.DataFrame:
     that training gave them, but for the line itself, where held-out words get the mean bias of the rarest trained.
     """
     ids, before, n = corpus.ids(split).astype(np.int64), corpus.before(split), network.architecture.n
-    held_out = corpus.unseen & (np.arange(len(corpus.vocabulary)) > UNKNOWN)
+    unknown = corpus.vocabulary.index(UNKNOWN)
+    held_out = corpus.unseen & (np.arange(len(corpus.vocabulary)) != unknown)
     places = np.flatnonzero(held_out[ids])
     if not len(places):
         raise InputError(f"{split} has no word of the vocabulary that training never shows, so none can be held out")
@@ -80,7 +80,7 @@ def compare(network: Network, corpus: store.Corpus, split: str) -> pd.DataFrame:
     context = contexts(ids, before, n, corpus.mark)
     features = _expected(network, context[places[first]])
     merged, renamed = ids.copy(), ids.copy()
-    merged[places], renamed[places] = UNKNOWN, len(network.b) + number  # the ids of with_words
+    merged[places], renamed[places] = unknown, len(network.b) + number  # the ids of with_words
     merged, renamed = (contexts(stream, before, n, corpus.mark) for stream in (merged, renamed))
 
     after = np.flatnonzero((renamed >= len(network.b)).any(1))
@@ -112,13 +112,8 @@ def compare(network: Network, corpus: store.Corpus, split: str) -> pd.DataFrame:
 
 def _expected(network: Network, context: np.ndarray) -> torch.Tensor:
     """The features that a network expects after each context (B, n-1), (B, m)."""
-    parts = range(0, len(context), BATCH // 4)
-    return torch.cat(
-        [
-            newword.expected_features(network, torch.from_numpy(context[start : start + BATCH // 4]))
-            for start in tqdm(parts, desc="features", disable=None)
-        ]
-    )
+    parts = torch.from_numpy(context).split(BATCH // 4)
+    return torch.cat([newword.expected_features(network, part) for part in tqdm(parts, desc="features", disable=None)])
 
 
 def _rare_bias(network: Network, corpus: store.Corpus) -> torch.Tensor:

@@ -7,12 +7,14 @@ from functools import partial
 from itertools import chain, product
 
 import numpy as np
+import pandas as pd
 
 from pipeline.core import senate
 from pipeline.core.corpus import Piece, fold, paragraphs, read_lines, read_plain, read_tokens, stream
 from pipeline.core.errors import InputError
 from pipeline.core.symbols import NUMBER, UNKNOWN
 from pipeline.core.vocabulary import PROPER
+from pipeline.models import Model
 from pipeline.store import Corpus
 
 CONTEXT = 32  # marks before a text: more than any model looks back
@@ -107,3 +109,10 @@ def unknown(ids: np.ndarray, corpus: Corpus) -> np.ndarray:
 def before(corpus: Corpus) -> np.ndarray:
     """What stands before a text: marks."""
     return np.full(CONTEXT, corpus.mark, dtype=np.int64)
+
+
+def scored(words: list[str], model: Model, corpus: Corpus) -> pd.DataFrame:
+    """A line a word: word, its natural log_probability, and whether it is unknown, so that a symbol stood for it."""
+    ids = ids_of(words, corpus)
+    log_p = model.log_probabilities(before(corpus), ids).astype(float)
+    return pd.DataFrame({"word": words, "log_probability": log_p, "unknown": unknown(ids, corpus)})

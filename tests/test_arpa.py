@@ -42,6 +42,17 @@ def test_there_and_back(form):
     )
 
 
+def test_marks_that_the_vocabulary_has_are_written_once():
+    """A tokenised corpus may mark its sentences itself."""
+    words = ["<unk>", "<s>", "</s>", "c", "d"]
+    model = kneser_ney.fit(counts.count(TRAIN, 2, 5), fallback=True)
+    lines = list(arpa.write(model, words))
+    assert lines[1] == "ngram 1=5" and sum("\t<s>\t" in line for line in lines) == 1
+    again = arpa.read(lines, words)
+    log_p = [each.log_probabilities(TOKENS[:0], TOKENS) for each in (model, again)]
+    assert log_p[0] == pytest.approx(log_p[1], abs=1e-5)
+
+
 def test_a_file_of_another_tool_by_hand():
     """log10: P(b | a) is there; P(a | b) backs off; c has no line, so it is <unk>; <s> is no word of ours."""
     model = arpa.read(TOY.splitlines(), WORDS)

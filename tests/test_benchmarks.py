@@ -80,3 +80,24 @@ def test_without_arguments_every_part_is_measured_and_reported(monkeypatch, tmp_
     assert "1,234" in report
     with pytest.raises(SystemExit):
         command.main(["third"])
+
+
+def test_a_race_takes_up_curves_of_the_same_code_alone(tmp_path, monkeypatch):
+    """Of uncommitted changes nothing says which they were."""
+    monkeypatch.setattr(race, "DONE", tmp_path / "race")
+    monkeypatch.setattr(race, "summary", lambda curves: curves)
+    measured = []
+
+    def in_processes(function, arguments):
+        measured.append(function.__name__)
+        return [pd.DataFrame({"perplexity": [1.0]})]
+
+    monkeypatch.setattr(race.setting, "in_processes", in_processes)
+    for dirty, before in (("false", 2), ("true", 0)):
+        monkeypatch.setattr(race.tracking, "code_state", lambda *paths, dirty=dirty: {"commit": "c", "dirty": dirty})
+        (tmp_path / "race" / "c").mkdir(parents=True)
+        for curve in ("mlp1-plain-0.001", "mlp1-ours-1"):
+            (tmp_path / "race" / "c" / f"{curve}.csv").write_text("perplexity\n2.0\n")
+        measured.clear()
+        assert (race.run()["perplexity"] == 2).sum() == before
+        assert len(measured) == 16 - before and not (tmp_path / "race").exists()

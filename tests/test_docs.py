@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+import typing
 from itertools import chain
 from pathlib import Path
 
@@ -56,17 +57,20 @@ def test_every_key_is_explained(stage):
     text = (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8")
     section = re.search(rf"^## {stage}\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
     assert section, f"no section on {stage}"
-    for key in keys(importlib.import_module(f"pipeline.{stage}").Config):
+    for key, items in keys(importlib.import_module(f"pipeline.{stage}").Config):
         assert f"`{key}`" in section.group(1), f"{stage}: {key}"
+        for item in items:
+            assert f"`{item}`" in text, f"{stage}: {item} of {key}"
 
 
 def keys(schema: type, prefix: str = ""):
-    """The dotted names of a dataclass's fields; of nested ones those of theirs."""
+    """The dotted names of a dataclass's fields, of nested ones those of theirs; of listed ones their names."""
     for field in dataclasses.fields(schema):
         if dataclasses.is_dataclass(field.type):
             yield from keys(field.type, f"{prefix}{field.name}.")
         else:
-            yield f"{prefix}{field.name}"
+            listed = [kind for kind in typing.get_args(field.type) if dataclasses.is_dataclass(kind)]
+            yield f"{prefix}{field.name}", [item.name for kind in listed for item in dataclasses.fields(kind)]
 
 
 @pytest.mark.parametrize("file", [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")], ids=lambda file: file.name)

@@ -44,7 +44,7 @@ def test_weights_by_bin_find_what_helps_where():
     bins = np.repeat([0, 3], 500)
     good, bad = RANDOM.uniform(0.5, 0.6, 1000), RANDOM.uniform(0.1, 0.2, 1000)
     logs = np.log([np.where(bins == 0, good, bad), np.where(bins == 3, good, bad), bad])
-    fitted = conditional.fit(logs, bins)
+    fitted = conditional.fit(logs, bins, 1e-9)
     assert fitted.of(np.array([0, 3]))[[0, 1], [0, 1]] == pytest.approx([1, 1], abs=1e-3)
     assert fitted.of(np.array([1, 7])) == pytest.approx(np.tile(fitted.everywhere, (2, 1)))
     mixed = conditional.mix(logs, bins, fitted)

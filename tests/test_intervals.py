@@ -12,6 +12,8 @@ from pipeline.core.errors import InputError
 from pipeline.core.evaluation import perplexity
 from pipeline.reporting import bytext
 
+MODELS = {"a": "network", "b": "ngram", "c": "network"}
+
 
 @pytest.fixture(scope="module")
 def made(few, tmp_path_factory):
@@ -29,9 +31,15 @@ def made(few, tmp_path_factory):
     return folder
 
 
+def run(data, predictions, out, *settings):
+    """The stage on a table of a network, an n-gram and a model that is not there, with the n-gram as the yardstick."""
+    rows = ",".join(f"{{row: {name}, name: {name}, model: {model}, n: 3}}" for name, model in MODELS.items())
+    given = [f"data={data}", f"predictions={predictions}", f"out={out}", "seeds=[0,1]", "table.yardsticks=[b,c]"]
+    intervals.main(composed("intervals", intervals.Config, *given, f"table.rows=[{rows}]", "table.extra=[]", *settings))
+
+
 def test_each_model_has_its_perplexity_and_its_ratio(made, few, tmp_path):
-    settings = ["models=[a,b]", "against=[b]", "seeds=[0,1]", f"data={few}", f"predictions={made}", f"out={tmp_path}"]
-    intervals.main(composed("intervals", intervals.Config, *settings))
+    run(few, made, tmp_path)
     table = pd.read_csv(tmp_path / "intervals.csv", index_col="name")
     values = [perplexity(np.load(made / f"a/{seed}/test.npy")) for seed in (0, 1)]
     assert table.loc["a", "perplexity"] == pytest.approx(np.sqrt(np.prod(values)), rel=1e-5)  # seeds: geometric mean
@@ -72,19 +80,22 @@ def test_a_corpus_without_genres_has_intervals_alone(made, few, tmp_path):
     data = tmp_path / "data"
     shutil.copytree(few, data)
     pd.read_csv(data / "texts.csv").assign(genre="").to_csv(data / "texts.csv", index=False)
-    settings = ["models=[a,b]", "against=[b]", "seeds=[0,1]", f"data={data}", f"predictions={made}", f"out={tmp_path}"]
-    intervals.main(composed("intervals", intervals.Config, *settings))
+    run(data, made, tmp_path)
     assert (tmp_path / "intervals.csv").is_file() and not (tmp_path / "genres.csv").exists()
 
 
-def test_a_part_of_the_seeds_is_refused(made, tmp_path):
+def test_a_part_of_the_seeds_is_refused(few, made, tmp_path):
+    """By intervals, which know from the table what has seeds, and by claims, which know names alone."""
+    with pytest.raises(InputError, match=r"no predictions in .*a/2, though other seeds of a are there"):
+        run(few, made, tmp_path, "seeds=[0,1,2]")
     with pytest.raises(InputError, match=r"no predictions in .*a/2: run the stage that makes a"):
         bytext.folders(made, "a", [0, 1, 2])
     with pytest.raises(InputError, match=r"no predictions in .*c/0"):
         bytext.folders(made, "c", [0, 1])
-    assert len(bytext.folders(made, "b", [0, 1])) == 1
+    assert [folder.name for folder in bytext.folders(made, "b", [1])] == ["0"]
+    assert bytext.folders(made, "a/1", [0, 1]) == [made / "a/1"]
 
 
-def test_training_has_no_intervals():
-    with pytest.raises(InputError, match="split='train': choose valid or test"):
-        composed("intervals", intervals.Config, "split=train")
+def test_without_any_model_it_says_what_to_run(few, tmp_path):
+    with pytest.raises(InputError, match="no predictions of any row of the table"):
+        run(few, tmp_path, tmp_path)

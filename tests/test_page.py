@@ -121,6 +121,20 @@ def test_costs_have_a_line_a_stage(least):
     assert text.index("<details>") < text.index("<td>train-mlp3-0</td>") < text.index("</details>")
 
 
+def test_what_was_measured_of_speed_stands_there(least):
+    """With as many processes as the machine has cores; tables of the benchmark's report become tables of the page."""
+    folder, render = least
+    (folder / "benchmark").mkdir()
+    head = "softmax,way,processes,µs a word,share of time"
+    runs = ["full,DataParallel,16,9,.5", "full,ParameterParallel,1,9,0", "full,ParameterParallel,16,9,.04"]
+    (folder / "benchmark" / "parallel.csv").write_text("\n".join([head, *runs]))
+    (folder / "benchmark.md").write_text("# How fast\n\n## Race & pace\n\n| who | s |\n|:--|--:|\n| ours | 7 |\n")
+    shutil.copy2(ROOT / "reports" / "claims.csv", folder)
+    text = render()
+    assert "(16 processes, full softmax)" in text and "<h3>Race &amp; pace</h3>" in text and "# How" not in text
+    assert re.search(r'<div class="wide"><table>\s*<thead>\s*<tr>\s*<th[^>]*>who</th>', text)
+
+
 def test_table_2_stands_there_where_it_was_made(least):
     """Ratios to Kneser-Ney 5 and to the trigram beside the paper's, and the time beside the paper's."""
     folder, render = least

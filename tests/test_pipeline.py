@@ -139,26 +139,26 @@ def test_an_edited_model_reruns_itself_its_mixture_and_the_reports(project):
 
 def test_the_papers_own_recipe_has_a_command_and_its_rows_join_the_others(project):
     output = project.run("make", "--assume-old=.venv/installed", "faithful")
-    faithful = pd.read_csv(project.folder / "reports" / "faithful.csv")
+    faithful = pd.read_csv(project.folder / "reports" / "faithful" / "faithful.csv")
     assert faithful["row"].str.contains("paper's recipe").tolist() == [True, True]
-    assert (project.folder / "reports" / "faithful.md").read_text() in output
-    figure = (project.folder / "reports" / "faithful.svg").read_text()
+    assert (project.folder / "reports" / "faithful" / "faithful.md").read_text() in output
+    figure = (project.folder / "reports" / "faithful" / "faithful.svg").read_text()
     assert "MLP5, the paper" in figure and "MLP9, the paper" in figure
-    project.edit("table/table1", join=["reports/faithful.csv"])
+    project.edit("table/table1", join=["reports/faithful/faithful.csv"])
     assert project.repro() == {"report", "page"}
     assert len(pd.read_csv(project.folder / "reports" / "extra.csv")) == 5
 
 
-def test_the_readmes_commands_on_models_run(project):
-    """Each as it stands there, and the lines that load the arrays."""
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+def test_the_commands_on_models_run(project):
+    """Each as it stands in docs/use.md, and the lines that load the arrays."""
+    page = (ROOT / "docs" / "use.md").read_text(encoding="utf-8")
     (project.folder / "novel.txt").write_text("The jury said that the election was fair.\n")
-    commands = re.findall(r"^(.*python -m pipeline\.(?:score|generate|neighbours|compare|export) .*)$", readme, re.M)
+    commands = re.findall(r"^(.*python -m pipeline\.(?:score|generate|neighbours|compare|export) .*)$", page, re.M)
     assert len(commands) == 5
     printed = [project.run("bash", "-euc", command) for command in commands]
     assert "perplexity: " in printed[0] and "perplexity of kn5" in printed[3]
     assert (project.folder / "outputs" / "features" / "features.txt").is_file()
-    (lines,) = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
+    (lines,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     metrics = (project.folder / "predictions" / "mlp1" / "0" / "metrics.json").read_text()
     shown = project.run(sys.executable, "-c", lines)
     assert float(shown.split()[0]) == pytest.approx(json.loads(metrics)["test"], rel=1e-6)

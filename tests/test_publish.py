@@ -10,6 +10,7 @@ from importlib import import_module
 import pytest
 import yaml
 from conftest import composed
+from mlflow.entities import Run
 
 from pipeline import publish, tracking
 from pipeline.app import ROOT
@@ -20,6 +21,7 @@ LISTED = {  # of the stages' own files dvc.yaml lists keys
     "conf/train.yaml": ["device", "features", "score_train"],
     "conf/cluster.yaml": ["tolerance", "passes", "thorough", "annealing", "temperature", "seed"],
     "conf/features.yaml": ["contexts", "reach"],
+    "conf/shortlist.yaml": ["size"],
 }
 
 
@@ -55,6 +57,7 @@ def test_every_stage_that_logs_runs_is_known():
         ("cluster", "classes=150", ["cluster"]),
         ("features", "m=20", ["features"]),
         ("unknown", "network=mlp5/0", ["model/mlp5"]),
+        ("shortlist", "name=short network=cycling5/0", ["model/cycling5", "ngram/interpolated3", "shortlist"]),
     ],
 )
 def test_parameters_are_what_the_stage_composes(stage, words, files, tmp_path):
@@ -64,8 +67,6 @@ def test_parameters_are_what_the_stage_composes(stage, words, files, tmp_path):
     config = composed(stage, import_module(f"pipeline.{stage}").Config, *words.split(), "out=there")
     values = {key: getattr(config, key) for key in KINDS[stage].logged}
     expected = {key: asdict(value) if is_dataclass(value) else value for key, value in values.items()}
-    if stage == "features":
-        expected = {"features": expected}
     if stage == "mix":
         expected["weights"] = {"kn5/0": 1.0}
     seed = config.seed if stage in ("train", "mix") else 0
@@ -106,6 +107,36 @@ def test_two_at_once_make_each_run_once_and_leave_others_alone(root):
     assert len(client.search_runs([experiment])) == 4  # and their parent, and the one by hand
     assert client.get_run(by_hand).info.status == "RUNNING"
     assert client.get_run(begun).info.lifecycle_stage == "deleted"
+
+
+def test_a_grid_is_published_by_its_table(root):
+    """Once, whether a publish was killed before or not; the multirun's own run is taken where it is there."""
+    (root / "reports").mkdir()
+    for grid in ("depth", "width"):
+        table = f"job,model.h,+search,valid,valid_seen\n0,2,{grid},30.25,28\n1,4,{grid},,\n"
+        (root / "reports" / f"search-{grid}.csv").write_text(table)
+    client = tracking.open_client()
+    experiment = tracking.experiment_of(client)
+    swept = client.create_run(experiment, tags={"stage": "sweep"}).info.run_id
+    client.log_param(swept, "overrides", "+search=width hydra/launcher=joblib")
+    for key, value in (("jobs", 2), ("best_valid_perplexity", 30.2519)):
+        client.log_metric(swept, key, value)
+    client.set_terminated(swept)
+
+    def published() -> dict[str, Run]:
+        publish.main(["--root", str(root), "--models"])
+        return {run.info.run_id: run for run in client.search_runs([experiment])}
+
+    found = published()
+    assert publish.OUTPUT in found[swept].data.tags
+    (parent,) = [run for run in found.values() if run.info.run_name == "search-depth"]
+    jobs = [run for run in found.values() if run.data.tags.get(tracking.PARENT) == parent.info.run_id]
+    by_h = {run.data.params["model.h"]: run.data.metrics for run in jobs}
+    assert by_h == {"2": {"valid": 30.25, "valid_seen": 28}, "4": {}}
+    assert published().keys() == found.keys()
+    client.update_run(parent.info.run_id, status="RUNNING")  # as a killed publish leaves it
+    again = published()
+    assert len(again) == len(found) and parent.info.run_id not in again
 
 
 def test_a_store_out_of_reach_and_a_corpus_that_is_gone_end_in_one_line(root, capsys, monkeypatch):

@@ -20,11 +20,8 @@ class BinWeights:
 
     def of(self, bins: np.ndarray) -> np.ndarray:
         """The weights (T, K) of the bins (T,)."""
-        table = np.tile(self.everywhere, (bins.max() + 1, 1))
-        for q, fitted in self.weights.items():
-            if q < len(table):
-                table[q] = fitted
-        return table[bins]
+        bins, place = np.unique(bins, return_inverse=True)
+        return np.stack([self.weights.get(q, self.everywhere) for q in bins.tolist()])[place]
 
 
 def bins_of(frequency: np.ndarray, tokens: int) -> np.ndarray:
@@ -32,7 +29,7 @@ def bins_of(frequency: np.ndarray, tokens: int) -> np.ndarray:
     return np.ceil(-np.log((1 + frequency) / tokens)).clip(min=0).astype(np.int64)
 
 
-def fit(log_probabilities: np.ndarray, bins: np.ndarray, tolerance: float = 1e-7) -> BinWeights:
+def fit(log_probabilities: np.ndarray, bins: np.ndarray, tolerance: float) -> BinWeights:
     """The weights that make these tokens likeliest, by EM in each bin.
 
     log_probabilities: (K, T); bins: (T,); tolerance: EM ends when the mean log-likelihood rises by less.

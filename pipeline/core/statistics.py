@@ -7,6 +7,7 @@ import numpy as np
 from scipy.stats import bootstrap
 
 RESAMPLES = 10_000
+AT_ONCE = 100  # of them; all would take gigabytes where a split has tens of thousands of texts
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,6 @@ def _estimate(statistic, *samples: np.ndarray) -> Estimate:
     value = float(statistic(*samples))
     if len(samples[0]) < 2:  # one text has no spread to show
         return Estimate(value, np.nan, np.nan)
-    found = bootstrap(
-        samples, statistic, paired=True, vectorized=True, n_resamples=RESAMPLES, method="percentile", rng=0
-    ).confidence_interval
+    options = {"paired": True, "vectorized": True, "method": "percentile", "rng": 0}
+    found = bootstrap(samples, statistic, n_resamples=RESAMPLES, batch=AT_ONCE, **options).confidence_interval
     return Estimate(value, float(found.low), float(found.high))

@@ -24,16 +24,16 @@ def texts_of(corpus: store.Corpus, split: str) -> pd.DataFrame:
 
 
 def folders(predictions: Path, name: str, seeds: list[int]) -> list[Path]:
-    """The folder of each seed of a model; of one that has a single seed, that one; of NAME/SEED its own.
+    """The folder of each of these seeds of a model; of one that has seed 0 alone, that one; of NAME/SEED its own.
 
-    Raises InputError where none is there, or a part.
+    Raises InputError where one is missing.
     """
-    all_seeds = [predictions / name] if "/" in name else [predictions / name / str(seed) for seed in seeds]
-    there = [folder for folder in all_seeds if folder.is_dir()]
-    if there not in (all_seeds, all_seeds[:1]):
-        missing = next(folder for folder in all_seeds if folder not in there)
-        raise InputError(f"no predictions in {missing}: run the stage that makes {name}")
-    return there
+    there = {folder.name for folder in (predictions / name).glob("*")}
+    names = [name] if "/" in name else [f"{name}/{seed}" for seed in ([0] if there == {"0"} else seeds)]
+    for folder in names:
+        if not (predictions / folder).is_dir():
+            raise InputError(f"no predictions in {predictions / folder}: run the stage that makes {name}")
+    return [predictions / folder for folder in names]
 
 
 def sums(texts: pd.DataFrame, folders: list[Path], split: str) -> np.ndarray:

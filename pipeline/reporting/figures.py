@@ -10,14 +10,14 @@ from pipeline.reporting import style
 def ratios(table: pd.DataFrame, yardstick: str) -> str:
     """Each row's test perplexity over the yardstick's: ours with its interval, and the paper's.
 
-    table: a line a row, with label, to_<yardstick> and its _low and _high, and paper, the paper's own ratio.
+    table: a line a row, with label, to_<yardstick> and its _low and _high, and paper_to_<yardstick>, the paper's own.
     """
     place = np.arange(len(table))[::-1]
     ours, low, high = (table[f"to_{yardstick}{end}"] for end in ("", "_low", "_high"))
     with style.figure(8, 0.28 * len(table) + 1) as figure:
         axes = figure.add_subplot()
         axes.errorbar(ours, place, xerr=[ours - low, high - ours], fmt="o", markersize=5, label="ours, 95 % over texts")
-        axes.plot(table["paper"], place, "D", markersize=4.5, color=style.PAPER, label="the paper")
+        axes.plot(table[f"paper_to_{yardstick}"], place, "D", markersize=4.5, color=style.PAPER, label="the paper")
         axes.axvline(1, color=style.INK, linewidth=0.7, linestyle=":")
         axes.set_yticks(place, table["label"])
         axes.set_xlabel("test perplexity over that of Kneser-Ney 5 on the same stream")
@@ -56,7 +56,7 @@ def search(table: pd.DataFrame) -> str:
     """
     done = table[table["valid"].notna()].astype({"valid": float})
     varied = [name for name in done.columns[1 : done.columns.get_loc("valid")] if done[name].nunique() > 1]
-    choices = {name: sorted(done[name].unique(), key=_number) for name in varied}
+    choices = {name: sorted(done[name].unique(), key=by_number) for name in varied}
     if len(varied) == 2 and not done.duplicated(varied).any():
         ordered = done.assign(**{name: pd.Categorical(done[name], choices[name]) for name in varied})
         return maps({"validation perplexity": ordered}, *varied)
@@ -78,8 +78,8 @@ def search(table: pd.DataFrame) -> str:
         return style.svg(figure)
 
 
-def _number(value: str) -> tuple[float, str]:
-    """Numbers by size, before all else."""
+def by_number(value: str) -> tuple[float, str]:
+    """A key to sort by: numbers by size, before all else."""
     try:
         return float(value), ""
     except ValueError:

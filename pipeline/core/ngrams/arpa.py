@@ -7,6 +7,7 @@ the highest order has no back-off, and a missing one is 0.
 import math
 import re
 from collections.abc import Iterable, Iterator
+from typing import NoReturn
 
 import numpy as np
 
@@ -20,7 +21,8 @@ IMPOSSIBLE = -99  # how the format writes a probability of zero
 
 
 def write(model: Backoff, vocabulary: list[str]) -> Iterator[str]:
-    """The lines of the ARPA file of a model over this vocabulary, with `<s>` and `</s>` at -99."""
+    """The lines of the ARPA file of a model over this vocabulary, which gets `<s>` and `</s>` at -99."""
+    marks = [mark for mark in MARKS if mark not in vocabulary]
     tables = model.counts.tables
     kept = [~np.isnan(log_p) for log_p in model.log_p]
     log_p = list(model.log_p)
@@ -36,7 +38,7 @@ def write(model: Backoff, vocabulary: list[str]) -> Iterator[str]:
 
     yield "\\data\\"
     for k, chosen in enumerate(kept, start=1):
-        yield f"ngram {k}={int(chosen.sum()) + (len(MARKS) if k == 1 else 0)}"
+        yield f"ngram {k}={int(chosen.sum()) + (len(marks) if k == 1 else 0)}"
     words = np.array(vocabulary, dtype=object)
     texts = words
     for k, chosen in enumerate(kept, start=1):
@@ -45,7 +47,7 @@ def write(model: Backoff, vocabulary: list[str]) -> Iterator[str]:
             texts = texts[keys // len(vocabulary)] + " " + words[keys % len(vocabulary)]
         yield from ("", f"\\{k}-grams:")
         if k == 1:
-            yield from (f"{IMPOSSIBLE}\t{mark}\t0" for mark in MARKS)
+            yield from (f"{IMPOSSIBLE}\t{mark}\t0" for mark in marks)
         lines = zip(log_p[k - 1][chosen] / math.log(10), texts[chosen], strict=True)
         if k == len(kept):
             yield from (f"{p:.7g}\t{text}" for p, text in lines)
@@ -101,7 +103,7 @@ def _sections(lines: Iterable[str], ids: dict[str, int]) -> list[tuple[np.ndarra
     sections: list[tuple[np.ndarray, ...]] = []
     k, seen, rows, found = 0, 0, [], False
 
-    def fail(number: int, what: str):
+    def fail(number: int, what: str) -> NoReturn:
         raise InputError(f"ARPA file, line {number}: {what}")
 
     def close(number: int) -> None:
@@ -148,5 +150,5 @@ def _sections(lines: Iterable[str], ids: dict[str, int]) -> list[tuple[np.ndarra
             words = [ids.get(word) for word in parts[1 : k + 1]]
             if None not in words:
                 rows.append((words, p, backoff, number))
-    fail(number, "the file ends without \\end\\" if found else "no \\data\\ in it: not an ARPA file")
-    return sections
+    end = "the file ends without \\end\\" if found else "no \\data\\ in it: not an ARPA file"
+    raise InputError(f"ARPA file, line {number}: {end}")

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pipeline.core.ngrams.counts import NEVER, Counts
+from pipeline.core.ngrams.counts import NEVER, Counts, of_the_word_before
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Backoff:
         places = self.counts.places(stream)
         result = self.log_p[0][stream]
         for k in range(2, self.counts.order + 1):
-            context = np.concatenate([[NEVER], places[k - 2][:-1]])
+            context = of_the_word_before(places[k - 2])
             own = np.where(places[k - 1] == NEVER, np.nan, self.log_p[k - 1][places[k - 1]])
             passed_on = result + np.where(context == NEVER, 0, self.log_backoff[k - 2][context])
             result = np.where(np.isnan(own), passed_on, own)

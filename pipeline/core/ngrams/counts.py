@@ -11,6 +11,11 @@ import numpy as np
 NEVER = -1  # the place of an n-gram that training never shows
 
 
+def of_the_word_before(array: np.ndarray) -> np.ndarray:
+    """What belongs to the word before each token of an array (T,) of places; NEVER at the first."""
+    return np.concatenate([[NEVER], array[:-1]])
+
+
 @dataclass(frozen=True)
 class Table:
     """The distinct n-grams of one order, in rising order of key; of order 1 all words, also those never seen."""
@@ -52,7 +57,7 @@ class Counts:
         """
         result = [stream.astype(np.int64)]
         for table in self.tables[1:]:
-            shorter = np.concatenate([[NEVER], result[-1][:-1]])
+            shorter = of_the_word_before(result[-1])
             result.append(np.where(shorter == NEVER, NEVER, table.find(shorter * self.vocabulary + stream)))
         return result
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pipeline.core import conditional
-from pipeline.core.ngrams.counts import NEVER, Counts, count
+from pipeline.core.ngrams.counts import NEVER, Counts, count, of_the_word_before
 
 ORDER = 3
 
@@ -43,31 +43,26 @@ def fit(train: np.ndarray, valid: np.ndarray, vocabulary: int, tolerance: float)
 
 def context_bins(counts: Counts, before: np.ndarray, ids: np.ndarray) -> np.ndarray:
     """The bin (T,) of the two words before each of `ids` (T,), of which `before` are the words before."""
-    context = before[-(ORDER - 1) :]
-    pairs = counts.places(np.concatenate([context, ids]))[1]
-    place = np.concatenate([[NEVER], pairs[:-1]])[len(context) :]
-    return conditional.bins_of(counts.tables[1].count(place), counts.tokens)
+    _, context = _places(counts, before, ids)
+    return conditional.bins_of(counts.tables[1].count(context[1]), counts.tokens)
 
 
 def _components(counts: Counts, before: np.ndarray, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """p_0 to p_3 (4, T), and the bin of each token's context (T,)."""
-    context = before[-(ORDER - 1) :]
-    stream = np.concatenate([context, ids])
-    places = counts.places(stream)
-    skip = len(context)
-
-    def of_context(array: np.ndarray) -> np.ndarray:
-        """What belongs to the word before each token."""
-        return np.concatenate([[NEVER], array[:-1]])[skip:]
-
+    places, context = _places(counts, before, ids)
     p = np.empty((ORDER + 1, len(ids)))
     p[0] = 1 / counts.vocabulary
-    p[1] = counts.tables[0].count(places[0][skip:]) / counts.tokens
+    p[1] = counts.tables[0].count(places[0]) / counts.tokens
     for k in (2, 3):
-        followers = counts.continuations(k - 1)
-        place = of_context(places[k - 2])
-        total = np.where(place == NEVER, 0, followers[place])
-        own = counts.tables[k - 1].count(places[k - 1][skip:])
-        p[k] = np.where(total > 0, own / np.maximum(total, 1), p[k - 1])
-    frequency = counts.tables[1].count(of_context(places[1]))
-    return p, conditional.bins_of(frequency, counts.tokens)
+        place = context[k - 2]
+        total = np.where(place == NEVER, 0, counts.continuations(k - 1)[place])
+        p[k] = np.where(total > 0, counts.tables[k - 1].count(places[k - 1]) / np.maximum(total, 1), p[k - 1])
+    return p, conditional.bins_of(counts.tables[1].count(context[1]), counts.tokens)
+
+
+def _places(counts: Counts, before: np.ndarray, ids: np.ndarray) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """For k = 1 to n: the place (T,) of the k-gram that ends at each token, and of the one that ends before it."""
+    first = before[-(ORDER - 1) :]
+    places = counts.places(np.concatenate([first, ids]))
+    skip = len(first)
+    return [place[skip:] for place in places], [of_the_word_before(place)[skip:] for place in places]

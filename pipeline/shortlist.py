@@ -1,0 +1,78 @@
+"""Stage shortlist: an energy network that scores only the words that the trigram finds likeliest (NIPS 2000)."""
+
+import logging
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from tqdm import tqdm
+
+from pipeline import app, ngrams, store, tracking
+from pipeline.core import shortlist
+from pipeline.core.contexts import contexts
+from pipeline.core.errors import InputError
+from pipeline.weights import read_network
+
+BATCH = 128  # contexts at a time: their lists' hidden units stay in the cache
+
+log = logging.getLogger(__name__)
+
+
+@dataclass
+class Config:
+    """conf/shortlist.yaml."""
+
+    name: str
+    network: str
+    size: int
+    ngram: ngrams.Ngram
+    data: str
+    predictions: str
+    out: str
+    timing: str
+
+    def __post_init__(self):
+        if self.ngram.kind != "interpolated":
+            raise InputError(f"ngram.kind={self.ngram.kind}: short lists are the interpolated trigram's")
+
+
+def main(config: Config) -> None:
+    """Writes the arrays of valid and test, and metrics.json, into config.out."""
+    start = time.perf_counter()
+    torch.set_num_threads(1)
+    corpus = store.read_corpus(config.data)
+    vocabulary = len(corpus.vocabulary)
+    if not 1 <= config.size <= vocabulary:
+        raise InputError(f"size={config.size}: from 1 to the {vocabulary:,} words of the vocabulary")
+    network = read_network(Path(config.predictions, config.network), vocabulary)
+    if network.architecture.family != "energy":
+        raise InputError(f"network={config.network}: short lists are for the energy family, which alone needs them")
+    logged = {"network": config.network, "size": config.size, "ngram": asdict(config.ngram)}
+    with tracking.run("shortlist", config.name, 0, logged, corpus.counts["digest"]) as run:
+        trigram = ngrams.fit(config.ngram, corpus, Path())
+        raw, spent = {}, {"trigram_seconds": 0.0, "network_seconds": 0.0}
+        for split in ("valid", "test"):
+            ids, before = corpus.ids(split), corpus.before(split)
+            otherwise = torch.from_numpy(trigram.log_probabilities(before, ids))
+            shorter, longer = (contexts(ids, before, n, corpus.mark) for n in (3, network.architecture.n))
+            raw[split] = np.empty(len(ids), dtype=np.float32)
+            for first in tqdm(range(0, len(ids), BATCH), desc=split, disable=None):
+                part = slice(first, first + BATCH)
+                context, target = (torch.from_numpy(each[part].astype(np.int64)) for each in (longer, ids))
+                began = time.perf_counter()
+                words, p = shortlist.likeliest(trigram, shorter[part], config.size)
+                listed = time.perf_counter()
+                raw[split][part] = shortlist.log_probabilities(network, context, target, words, p, otherwise[part])
+                spent["trigram_seconds"] += listed - began
+                spent["network_seconds"] += time.perf_counter() - listed
+        metrics = store.write_base_predictions(Path(config.out), corpus, raw)
+        timing = app.cost(start) | spent
+        store.write_timing(Path(config.timing), timing)
+        run.metrics(metrics | timing)
+        log.info("%s: validation %.2f, test %.2f", config.name, metrics["valid"], metrics["test"])
+
+
+if __name__ == "__main__":
+    app.run("shortlist", Config, main)
