@@ -33,15 +33,13 @@ class Config:
     out: str
     timing: str
 
-    def __post_init__(self):
-        if self.ngram.kind != "interpolated":
-            raise InputError(f"ngram.kind={self.ngram.kind}: short lists are the interpolated trigram's")
-
 
 def main(config: Config) -> None:
     """Writes the arrays of valid and test, and metrics.json, into config.out."""
     start = time.perf_counter()
     torch.set_num_threads(1)
+    if config.ngram.kind != "interpolated":
+        raise InputError(f"ngram.kind={config.ngram.kind}: short lists are the interpolated trigram's")
     corpus = store.read_corpus(config.data)
     vocabulary = len(corpus.vocabulary)
     if not 1 <= config.size <= vocabulary:
