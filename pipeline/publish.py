@@ -211,7 +211,7 @@ def _wrote(run: Run, table: Path, figures: dict[str, float]) -> bool:
     """Whether a multirun's run is of the grid whose table it is, with these figures."""
     grid = f"+search={table.stem.removeprefix('search-')}"
     done = run.info.status == "FINISHED" and grid in run.data.params.get("overrides", "").split()
-    return done and all(abs(run.data.metrics[key] - value) < ROUNDED for key, value in figures.items())
+    return done and all(abs(run.data.metrics.get(key, math.inf) - value) < ROUNDED for key, value in figures.items())
 
 
 def _shows(run: Run, output: Output) -> bool:

@@ -56,11 +56,8 @@ def test_code_dependencies_are_the_real_imports(name):
     module = re.match(r"python -m pipeline\.(\w+) ", stage["cmd"]).group(1)
     declared = {dependency for dependency in stage["deps"] if dependency.endswith(".py")}
     used = closure(ROOT / "pipeline" / f"{module}.py")
-    if module in (
-        "train",
-        "unknown",
-        "shortlist",
-    ):  # which family of networks they read is for the model's configuration to say
+    # Which family of networks these read is for the model's configuration to say.
+    if module in ("train", "unknown", "shortlist"):
         model_file = next(key for part in stage["params"] for key in part if key.startswith("conf/model/"))
         for model in stage.get("matrix", {}).get("model", [Path(model_file).stem]):
             family = yaml.safe_load((ROOT / "conf" / "model" / f"{model}.yaml").read_text())["family"]
