@@ -21,9 +21,9 @@ FEW = ["corpus.texts=20", "corpus.train=0.7", "corpus.valid=0.15"]
 
 
 def composed(stage: str, schema: type, *overrides: str):
-    """The configuration object of a stage, composed as the stage does it; out goes where an override says."""
+    """The configuration object of a stage, composed as the stage does it; what no override sends elsewhere can't be written."""
     ConfigStore.instance().store(name=f"{stage}_schema", node=schema)
-    overrides = ("out=nowhere", *overrides)
+    overrides = ("hydra.runtime.output_dir=/dev/null", *overrides)
     with initialize_config_dir(str(ROOT / "conf"), version_base="1.3"):
         HydraConfig.instance().set_config(compose(stage, list(overrides), return_hydra_config=True))
         return OmegaConf.to_object(compose(stage, list(overrides)))
