@@ -103,10 +103,8 @@ def test_wrong_configuration_ends_in_one_clear_line(stage, arguments, says):
     assert says in ended.stderr
 
 
-TWO_PROCESSES = [
-    *["-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", "-m", "pipeline.train"],
-    "parallel=parameters",
-]
+ONE = ["-m", "pipeline.train"]
+TWO = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", *ONE]
 
 
 @pytest.fixture(scope="module")
@@ -120,7 +118,9 @@ def whole(few, tmp_path_factory):
     return out
 
 
-@pytest.mark.parametrize("launch", [["-m", "pipeline.train"], TWO_PROCESSES], ids=["one process", "two"])
+@pytest.mark.parametrize(
+    "launch", [ONE, [*TWO, "parallel=parameters"], [*TWO, "parallel=data"]], ids=["one process", "parameters", "data"]
+)
 def test_killed_and_repeated_gives_the_arrays_of_an_uninterrupted_run(launch, whole, stage, few, tmp_path):
     """Bit by bit in one process; up to the order of sums in two that share a network."""
     arguments = [*TINY, f"data={few}", f"checkpoints={tmp_path}/checkpoints", "checkpoint_seconds=0"]
@@ -141,7 +141,7 @@ def test_killed_and_repeated_gives_the_arrays_of_an_uninterrupted_run(launch, wh
     resumed = subprocess.run(command, **how, capture_output=True)
     assert resumed.returncode == 0, resumed.stderr
     assert resumed.stdout.count("epoch 1:") == 1  # one process alone speaks
-    if launch is TWO_PROCESSES:
+    if launch is not ONE:
         for file in ("valid.npy", "test.npy", "raw/train.npy"):
             found, expected = (np.load(run / file) for run in (tmp_path / "killed", whole))
             assert found == pytest.approx(expected, abs=1e-3), file
