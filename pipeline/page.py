@@ -16,6 +16,7 @@ from pipeline.core.errors import InputError
 from pipeline.reporting import figures, style, table
 
 YARDSTICK, TRIGRAM = "kn5", "interpolated3"  # whose ratios compare with the paper's
+COSTS = ["seconds", "words_per_second", "peak_memory_mb"]  # of what a stage says of its time
 
 log = logging.getLogger(__name__)
 
@@ -36,7 +37,7 @@ class Config:
 
 
 def main(config: Config) -> None:
-    """Writes index.html and ratios.svg into config.out, from the tables and figures in config.reports.
+    """Writes index.html, ratios.svg and costs.csv into config.out, from the tables and figures in config.reports.
 
     Those of `make paper`, `make faithful`, `make table2`, `make bench` and the grids are shown where they are there.
     """
@@ -50,7 +51,7 @@ def main(config: Config) -> None:
     compared = {name: f"{rows.loc[name, 'row']}, {rows.loc[name, 'shape']}" for name in config.genres}
     networks = rows[rows["model"] == "network"]
     best = networks["valid"].idxmin()
-    spent = costs(Path(config.timings))
+    spent = costs(Path(config.timings), reports / "costs.csv")
     own = [line for line in spent if not line["item"].startswith("table2-")]
     drawn = dict(_figures(config, reports, rows, genres, compared))
     template = _environment().get_template("page.html.j2")
@@ -89,6 +90,7 @@ def main(config: Config) -> None:
     with store.replacing(out / "index.html") as temporary:
         temporary.write_text(page, encoding="utf-8")
     (out / "ratios.svg").write_text(style.alone(drawn["ratios"]), encoding="utf-8")
+    pd.DataFrame(spent, columns=["item", *COSTS]).sort_values("item").round(1).to_csv(out / "costs.csv", index=False)
     log.info("%s", (out / "index.html").resolve())
 
 
@@ -178,26 +180,26 @@ def splits(genres: pd.DataFrame, imaginative: list[str], model: str) -> dict[str
     return found
 
 
-def costs(timings: Path) -> list[dict]:
-    """What each item of the pipeline took on the machine where it ran last, the longest first."""
-    found = []
-    for file in sorted(timings.glob("*.json")):
-        measured = store.read_json(file)
-        found.append({"item": file.stem} | {key: measured.get(key) for key in ("seconds", "words_per_second")})
-        found[-1]["memory"] = measured.get("peak_memory_mb")
-    return sorted(found, key=lambda line: -line["seconds"])
+def costs(timings: Path, known: Path) -> list[dict]:
+    """What each item of the pipeline took where it ran last, the longest first: here, by the files in `timings`, or
+    elsewhere, by the table `known` of an earlier page."""
+    here = {file.stem: store.read_json(file) for file in timings.glob("*.json")}
+    found = pd.DataFrame.from_dict(here, orient="index").reindex(columns=COSTS)
+    if known.is_file():
+        found = found.combine_first(pd.read_csv(known, index_col="item"))
+    return _lines(found.rename_axis("item").sort_values("seconds", ascending=False))
 
 
 def stages(costs: list[dict]) -> list[dict]:
     """What `costs` found, by stage: items, seconds together, the longest item and peak memory; most time first."""
-    items = pd.DataFrame(costs, columns=["item", "seconds", "memory"]).astype({"memory": float})
+    items = pd.DataFrame(costs, columns=["item", *COSTS]).astype({"seconds": float, "peak_memory_mb": float})
     by_stage = items.groupby(items["item"].astype(str).str.split("-").str[0].rename("stage"), sort=False)
     total = by_stage.agg(
         items=("item", "size"),
         seconds=("seconds", "sum"),
         longest=("item", "first"),
         longest_seconds=("seconds", "first"),
-        memory=("memory", "max"),
+        peak_memory_mb=("peak_memory_mb", "max"),
     )
     return _lines(total.sort_values("seconds", ascending=False))
 
@@ -213,7 +215,7 @@ def stream(data: Path) -> list[dict]:
 
 
 def time_claims(benchmark: Path) -> list[dict]:
-    """What the paper, and Bengio and Senecal (2003), say of time, with our figures where `make bench` has left them."""
+    """What the paper, and Bengio and Senecal (2003), say of time, with our figures where `make paper` has left them."""
     found = []
     if (benchmark / "parallel.csv").is_file():
         runs = pd.read_csv(benchmark / "parallel.csv")

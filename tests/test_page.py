@@ -121,6 +121,18 @@ def test_costs_have_a_line_a_stage(least):
     assert text.index("<details>") < text.index("<td>train-mlp3-0</td>") < text.index("</details>")
 
 
+def test_what_ran_on_another_machine_keeps_its_costs(least):
+    folder, render = least
+    known = "item,seconds,words_per_second,peak_memory_mb\ntrain-mlp1-0,100.0,9000.0,500.0\ntrain-mlp9-0,77.0,,\n"
+    (folder / "costs.csv").write_text(known)
+    assert "<td>train-mlp9-0</td><td>77.0</td>" in render()
+    assert (folder / "costs.csv").read_text() == known  # nothing ran here
+    (folder / "train-mlp1-0.json").write_text('{"seconds": 50.06, "words_per_second": 18000, "cores": 2}')
+    text = render()
+    assert "<td>train-mlp1-0</td><td>50.1</td>" in text and "<td>train-mlp9-0</td><td>77.0</td>" in text
+    assert "\ntrain-mlp1-0,50.1,18000.0," in (folder / "costs.csv").read_text()
+
+
 def test_what_was_measured_of_speed_stands_there(least):
     """With as many processes as the machine has cores; tables of the benchmark's report become tables of the page."""
     folder, render = least
