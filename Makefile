@@ -49,16 +49,17 @@ table2: .venv/installed  ## Table 2 on an open corpus of AP News's size, 16 mill
 	dvc repro --force --single-item page
 	@cat reports/table2/table2.md reports/table2/claims.md
 
-faithful: .venv/installed  ## two networks by the paper's own training procedure: hours; goes on where it was stopped
+faithful: .venv/installed  ## two networks by the paper's own training procedure, after repro; goes on where it was stopped
 	dvc repro preprocess
 	dvc stage list --name-only experiments/faithful/dvc.yaml | grep train | $(SIDE_BY_SIDE)
 	dvc repro experiments/faithful/dvc.yaml
-	dvc repro --force --single-item page
+	dvc repro --force --single-item report page
 	@cat reports/faithful/faithful.md reports/claims-epochs.md
 
 bench: .venv/installed  ## training against plain PyTorch, scoring, cost by size: an hour alone on the machine
 	dvc repro preprocess
-	python -m benchmarks
+	python -m benchmarks race scoring scaling batches
+	dvc repro --force --single-item experiments/rest/dvc.yaml:sampling experiments/rest/dvc.yaml:parallel
 	dvc repro --force --single-item page
 
 publish: .venv/installed  ## MLflow's store from the results, with models to load and serve; to MLFLOW_TRACKING_URI

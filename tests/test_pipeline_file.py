@@ -34,7 +34,8 @@ def imports(file: Path) -> set[Path]:
             names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
         else:
             continue
-        found |= {ROOT / (name.replace(".", "/") + ".py") for name in names if name.startswith("pipeline")}
+        ours = [name for name in names if name.startswith(("pipeline", "benchmarks"))]
+        found |= {ROOT / (name.replace(".", "/") + ".py") for name in ours}
     return {path for path in found if path.is_file()}
 
 
@@ -50,14 +51,19 @@ def closure(file: Path) -> set[str]:
     return seen
 
 
+def code(stage: dict) -> Path:
+    """The file that a stage's command is about."""
+    package, name = re.match(r"python -m (pipeline|benchmarks)[. ](\w+)", stage["cmd"]).groups()
+    return ROOT / package / f"{name}.py"
+
+
 @pytest.mark.parametrize("name", STAGES)
 def test_code_dependencies_are_the_real_imports(name):
     stage = STAGES[name]
-    module = re.match(r"python -m pipeline\.(\w+) ", stage["cmd"]).group(1)
     declared = {dependency for dependency in stage["deps"] if dependency.endswith(".py")}
-    used = closure(ROOT / "pipeline" / f"{module}.py")
+    module, used = code(stage).stem, closure(code(stage))
     # Which family of networks these read is for the model's configuration to say.
-    if module in ("train", "unknown", "shortlist"):
+    if module in ("train", "unknown", "shortlist", "sampling", "parallel"):
         model_file = next(key for part in stage["params"] for key in part if key.startswith("conf/model/"))
         for model in stage.get("matrix", {}).get("model", [Path(model_file).stem]):
             family = yaml.safe_load((ROOT / "conf" / "model" / f"{model}.yaml").read_text())["family"]
@@ -72,11 +78,11 @@ PLACES = {
 }
 
 
-@pytest.mark.parametrize("name", STAGES)
+@pytest.mark.parametrize("name", [name for name, stage in STAGES.items() if code(stage).parent.name == "pipeline"])
 def test_every_value_that_a_stage_reads_is_listed_or_given(name):
     """An edit of conf/<stage>.yaml reruns what it changes."""
     stage = STAGES[name]
-    module = re.match(r"python -m pipeline\.(\w+) ", stage["cmd"]).group(1)
+    module = code(stage).stem
     given = set(re.findall(r" (\w+)=", stage["cmd"]))
     values = yaml.safe_load((ROOT / "conf" / f"{module}.yaml").read_text())
     for file in (module, *(part for part in values["defaults"] if part == "seeds")):
