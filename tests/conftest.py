@@ -21,7 +21,7 @@ FEW = ["corpus.texts=20", "corpus.train=0.7", "corpus.valid=0.15"]
 
 
 def composed(stage: str, schema: type, *overrides: str):
-    """The configuration object of a stage, composed as the stage does it; what no override sends elsewhere can't be written."""
+    """The configuration object of a stage, composed as the stage does it; what no override places can't be written."""
     ConfigStore.instance().store(name=f"{stage}_schema", node=schema)
     overrides = ("hydra.runtime.output_dir=/dev/null", *overrides)
     with initialize_config_dir(str(ROOT / "conf"), version_base="1.3"):
