@@ -7,6 +7,8 @@ write into the same memory, each with its own words; nothing is exchanged, and n
 """
 
 import tempfile
+from collections.abc import Callable
+from multiprocessing.synchronize import Barrier
 from pathlib import Path
 
 import pandas as pd
@@ -21,18 +23,19 @@ WORDS = 51_200
 SOFTMAXES = {"full": 0, "sampled, 1,024 words": 1024}
 
 
-def timed(network: Network, samples: int, seed: int) -> float:
-    """Seconds for WORDS words of training."""
+def timed(network: Network, samples: int, seed: int, ready: Callable[[], object] = lambda: None) -> float:
+    """Seconds for WORDS words of training; `ready` returns when all may begin."""
 
     def forget() -> None:
         if hasattr(network, "exchange"):
             network.exchange.bytes, network.exchange.seconds = 0, 0.0
 
     run = setting.trainer(network, setting.recipe(samples=samples), setting.brown(), seed)
+    ready()
     return setting.seconds_for(WORDS, run, warm=forget)
 
 
-def rank(number: int, ranks: int, kind: str, samples: int, folder: str, shared: Network | None) -> None:
+def rank(number: int, ranks: int, kind: str, samples: int, folder: str, shared: Network | None, all_set: Barrier):
     """One process; its figures go into a file."""
     if shared is None:
         dist.init_process_group("gloo", init_method=f"file://{folder}/meet", rank=number, world_size=ranks)
@@ -41,7 +44,8 @@ def rank(number: int, ranks: int, kind: str, samples: int, folder: str, shared: 
         figures = {"seconds": seconds, "bytes": exchange.bytes, "share": exchange.seconds / seconds}
         dist.destroy_process_group()
     else:
-        figures = {"seconds": timed(shared, samples, number), "bytes": 0, "share": 0.0}
+        # Each sets the parameters at its start; none may train while another still does.
+        figures = {"seconds": timed(shared, samples, number, all_set.wait), "bytes": 0, "share": 0.0}
     pd.Series(figures).to_json(Path(folder, f"{number}.json"))
 
 
@@ -51,7 +55,8 @@ def measure(kind: str, ranks: int, samples: int) -> dict:
     if kind == "without locks":
         shared = Network(setting.architecture("mlp9"), setting.brown().vocabulary).share_memory()
     with tempfile.TemporaryDirectory() as folder:
-        multiprocessing.spawn(rank, (ranks, kind, samples, folder, shared), nprocs=ranks)
+        all_set = multiprocessing.get_context("spawn").Barrier(ranks)
+        multiprocessing.spawn(rank, (ranks, kind, samples, folder, shared, all_set), nprocs=ranks)
         found = pd.DataFrame([pd.read_json(path, typ="series") for path in Path(folder).glob("*.json")])
     words = WORDS * (ranks if shared is not None else 1)
     return {
