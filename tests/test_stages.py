@@ -2,13 +2,14 @@
 
 import itertools
 import os
-import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import psutil
 import pytest
 import yaml
 from conftest import composed
@@ -118,38 +119,51 @@ def whole(few, tmp_path_factory):
     return out
 
 
-@pytest.mark.parametrize(
-    "launch", [ONE, [*TWO, "parallel=parameters"], [*TWO, "parallel=data"]], ids=["one process", "parameters", "data"]
-)
+def command_of(launch: list[str], few: Path, folder: Path) -> list[str]:
+    """A training of TINY that writes into a folder and its checkpoints at every chance."""
+    arguments = [*TINY, f"data={few}", f"checkpoints={folder}/checkpoints", "checkpoint_seconds=0"]
+    arguments += [f"out={folder}/out", "hydra.run.dir=.", "hydra.output_subdir=null", "hydra/job_logging=stdout"]
+    return [sys.executable, *launch, *arguments]
+
+
+def same_up_to_the_order_of_sums(found: Path, expected: Path) -> None:
+    for file in ("valid.npy", "test.npy", "raw/train.npy"):
+        assert np.load(found / file) == pytest.approx(np.load(expected / file), abs=1e-3), file
+    ours, theirs = (load_file(run / "weights.safetensors") for run in (found, expected))
+    assert {name: tensor.shape for name, tensor in ours.items()} == {k: v.shape for k, v in theirs.items()}
+
+
+def test_data_parallel_processes_write_what_one_does(whole, stage, few, tmp_path):
+    ended = subprocess.run(command_of([*TWO, "parallel=data"], few, tmp_path), cwd=ROOT, env=stage.environment)
+    assert ended.returncode == 0
+    same_up_to_the_order_of_sums(tmp_path / "out", whole)
+
+
+@pytest.mark.parametrize("launch", [ONE, [*TWO, "parallel=parameters"]], ids=["one process", "two"])
 def test_killed_and_repeated_gives_the_arrays_of_an_uninterrupted_run(launch, whole, stage, few, tmp_path):
     """Bit by bit in one process; up to the order of sums in two that share a network."""
-    arguments = [*TINY, f"data={few}", f"checkpoints={tmp_path}/checkpoints", "checkpoint_seconds=0"]
-    command = [sys.executable, *launch, *arguments, f"out={tmp_path}/killed", "hydra.run.dir=."]
-    command += ["hydra.output_subdir=null", "hydra/job_logging=stdout"]
+    command, out = command_of(launch, few, tmp_path), tmp_path / "out"
     how = {"cwd": ROOT, "env": stage.environment | {"PYTHONUNBUFFERED": "1"}, "text": True}
-    process = subprocess.Popen(command, **how, stdout=subprocess.PIPE, start_new_session=True)
+    process = subprocess.Popen(command, **how, stdout=subprocess.PIPE)
     for line in process.stdout:
         if "epoch 1:" in line:
             break
     time.sleep(0.05)
-    os.killpg(process.pid, signal.SIGKILL)
+    for each in [*psutil.Process(process.pid).children(recursive=True), process]:  # torchrun's would live on
+        each.kill()
     process.wait()
     process.stdout.close()
-    assert not (tmp_path / "killed" / "valid.npy").exists()
+    assert not (out / "valid.npy").exists()
     assert list((tmp_path / "checkpoints").glob("*.safetensors"))
 
     resumed = subprocess.run(command, **how, capture_output=True)
     assert resumed.returncode == 0, resumed.stderr
     assert resumed.stdout.count("epoch 1:") == 1  # one process alone speaks
     if launch is not ONE:
-        for file in ("valid.npy", "test.npy", "raw/train.npy"):
-            found, expected = (np.load(run / file) for run in (tmp_path / "killed", whole))
-            assert found == pytest.approx(expected, abs=1e-3), file
-        found, expected = (load_file(run / "weights.safetensors") for run in (tmp_path / "killed", whole))
-        assert {name: tensor.shape for name, tensor in found.items()} == {k: v.shape for k, v in expected.items()}
+        same_up_to_the_order_of_sums(out, whole)
     else:
         for file in ("valid.npy", "test.npy", "raw/train.npy", "weights.safetensors", "curve.csv", "metrics.json"):
-            assert (tmp_path / "killed" / file).read_bytes() == (whole / file).read_bytes(), file
+            assert (out / file).read_bytes() == (whole / file).read_bytes(), file
         assert resumed.stderr == ""  # no progress bar where the output is no terminal
     assert not list((tmp_path / "checkpoints").glob("*.safetensors*"))  # nothing is left of what is done
     assert not list((tmp_path / "checkpoints").glob(".*"))
