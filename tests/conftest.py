@@ -11,7 +11,7 @@ import torch
 from hydra import compose, initialize_config_dir
 from hydra.core.config_store import ConfigStore
 from hydra.core.hydra_config import HydraConfig
-from omegaconf import OmegaConf
+from omegaconf import DictConfig, OmegaConf
 
 from pipeline import download, preprocess, store
 from pipeline.app import ROOT
@@ -22,11 +22,18 @@ FEW = ["corpus.texts=20", "corpus.train=0.7", "corpus.valid=0.15"]
 
 def composed(stage: str, schema: type, *overrides: str):
     """The configuration object of a stage, composed as the stage does it; what no override places can't be written."""
+    return OmegaConf.to_object(resolved(stage, schema, *overrides))
+
+
+def resolved(stage: str, schema: type, *overrides: str) -> DictConfig:
+    """What a stage's configuration object is made of, before that looks at its values."""
     ConfigStore.instance().store(name=f"{stage}_schema", node=schema)
     overrides = ("hydra.runtime.output_dir=/dev/null", *overrides)
     with initialize_config_dir(str(ROOT / "conf"), version_base="1.3"):
         HydraConfig.instance().set_config(compose(stage, list(overrides), return_hydra_config=True))
-        return OmegaConf.to_object(compose(stage, list(overrides)))
+        config = compose(stage, list(overrides))
+        OmegaConf.resolve(config)
+        return config
 
 
 @pytest.fixture(scope="session")
