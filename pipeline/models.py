@@ -122,7 +122,7 @@ def load(name: str, corpus: store.Corpus, predictions: Path, clusters: Path) -> 
     """
     folder = folder_of(name, predictions)
     if not (folder / "metrics.json").is_file():
-        there = sorted(path.name for path in predictions.glob("*") if (path / "0" / "metrics.json").is_file())
+        there = sorted(path.name for path in predictions.glob("*") if _made(path / "0"))
         raise InputError(f"no model {name!r} in {predictions}; there are: {', '.join(there) or 'none, run make repro'}")
     check_corpus(folder, corpus)
     if (folder / "weights.json").is_file():
@@ -134,6 +134,16 @@ def load(name: str, corpus: store.Corpus, predictions: Path, clusters: Path) -> 
     return Treated(model, corpus.unseen, store.read_json(folder / "metrics.json")["share"])
 
 
+def _made(folder: Path) -> bool:
+    """Whether a folder holds a model that can be loaded: a short list's scores can't."""
+    weights = any((folder / file).is_file() for file in ("weights.json", "weights.safetensors"))
+    return (folder / "metrics.json").is_file() and (weights or _ngram_file(folder).is_file())
+
+
+def _ngram_file(folder: Path) -> Path:
+    return ROOT / "conf" / "ngram" / f"{folder.parent.name}.yaml"
+
+
 def check_corpus(folder: Path, corpus: store.Corpus) -> None:
     """Raises InputError where the model in a folder was not made from this corpus, as far as its arrays show."""
     array = folder / "test.npy"
@@ -142,12 +152,12 @@ def check_corpus(folder: Path, corpus: store.Corpus) -> None:
 
 
 def _ngram(folder: Path, corpus: store.Corpus, clusters: Path) -> Model:
-    file = ROOT / "conf" / "ngram" / f"{folder.parent.name}.yaml"
+    file = _ngram_file(folder)
     if not file.is_file():
         raise InputError(f"{folder} holds no weights, and there is no {file} to count it again by")
     chosen = ngrams.Ngram(**OmegaConf.to_container(OmegaConf.load(file)))
     try:
-        with tqdm(total=1, desc=f"counting for {folder.parent.name}", leave=False, delay=1, disable=None):
+        with tqdm(desc=f"counting for {folder.parent.name}", bar_format="{desc}", leave=False, disable=None):
             model = ngrams.fit(chosen, corpus, clusters)
     except InputError as error:
         raise InputError(f"{file}: {error}") from error

@@ -1,6 +1,7 @@
 """What a multirun adds to its jobs: one parent run in MLflow, and a table of the grid at the end."""
 
 import atexit
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from hydra.experimental.callback import Callback
 from omegaconf import DictConfig, OmegaConf
 
 from pipeline import tracking
-from pipeline.app import FAILURE
+from pipeline.app import FAILURE, exit_code
 from pipeline.reporting import figures, style
 from pipeline.store import read_json
 
@@ -20,7 +21,8 @@ FIGURES = ("valid", "valid_seen")  # a grid is there to choose, and test is not 
 class Grid(Callback):
     """Hydra's callback of conf/train.yaml. A single run passes it by.
 
-    table: a second place for grid.csv, and for its picture, relative to where the command was called; "" for none.
+    table: a second place for grid.csv, and for its picture, relative to where the command was called; "" for none. A
+    grid with failed jobs is not put there: it would take the place of a whole one.
     """
 
     def __init__(self, table: str = ""):
@@ -28,6 +30,8 @@ class Grid(Callback):
 
     def on_multirun_start(self, config: DictConfig, **kwargs: Any) -> None:
         """Opens the parent run; the jobs, in this process or others, find it in their environment."""
+        if config.hydra.launcher._target_.endswith(".SlurmLauncher") and not shutil.which("srun"):
+            sys.exit(exit_code("hydra/launcher=slurm: no srun here, so no SLURM; for this machine's cores: joblib"))
         folder = Path(config.hydra.sweep.dir)
         self.parent = tracking.open_sweep(f"{config.hydra.job.name} {folder.parent.name} {folder.name}")
         self.parent.parameters({"overrides": " ".join(config.hydra.overrides.task)})
@@ -40,14 +44,14 @@ class Grid(Callback):
         table = collect(Path(config.hydra.sweep.dir))
         path = Path(config.hydra.sweep.dir, "grid.csv")
         table.to_csv(path, index=False)
+        failed = int((table["failure"] != "").sum())
         if table["valid"].notna().any():
             drawn = style.alone(figures.search(table))
             path.with_suffix(".svg").write_text(drawn, encoding="utf-8")
-            if self.table:
+            if self.table and not failed:
                 table.drop(columns="failure").to_csv(self.table, index=False, float_format="%.2f")
                 Path(self.table).with_suffix(".svg").write_text(drawn, encoding="utf-8")
         print(f"\n{table.to_string(index=False, float_format='%.2f', na_rep='')}\n\n{path}")
-        failed = int((table["failure"] != "").sum())
         self.parent.metrics({"jobs": len(table), "failed": failed, "best_valid_perplexity": table["valid"].min()})
         self.parent.end("FAILED" if failed else "FINISHED")
         if failed:

@@ -75,5 +75,5 @@ def keys(schema: type, prefix: str = ""):
 
 @pytest.mark.parametrize("file", [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")], ids=lambda file: file.name)
 def test_links_lead_somewhere(file):
-    for target in re.findall(r"\]\((?!https?:|#)([^)#]+)", file.read_text(encoding="utf-8")):
+    for target in re.findall(r"(?:\]\(|src=\")(?!https?:|#)([^)#\"]+)", file.read_text(encoding="utf-8")):
         assert Path(file.parent, target).exists(), f"{file.name}: {target}"

@@ -77,6 +77,16 @@ def test_a_model_that_is_not_there_is_named_with_those_that_are(made, few):
         models.load("mlp7", store.read_corpus(few), made / "predictions", made / "clusters")
 
 
+def test_what_cant_be_loaded_is_not_offered(few, tmp_path):
+    """A short list's scores: neither weights nor a file to count it again by."""
+    for name in ("cycling5-short", "kn5"):
+        store.write_json(tmp_path / name / "0" / "metrics.json", {})
+    with pytest.raises(InputError, match=r"no model 'mlp7' in .*; there are: kn5$"):
+        models.load("mlp7", store.read_corpus(few), tmp_path, tmp_path)
+    with pytest.raises(InputError, match=r"cycling5-short/0 holds no weights, and there is no .*cycling5-short.yaml"):
+        models.load("cycling5-short", store.read_corpus(few), tmp_path, tmp_path)
+
+
 @pytest.fixture
 def command(made, few, monkeypatch, capsys):
     """Runs a command in this process, as `python -m` would; exit code, standard output and error."""
@@ -130,6 +140,12 @@ def test_standard_input_is_read_like_a_file(command):
     assert marked.stdout.splitlines()[1].startswith("The,")
     broken = command("score", "kn3", text="caf\udce9\n")
     assert broken.returncode == 2 and "standard input: not UTF-8" in broken.stderr
+
+
+def test_long_work_says_what_it_is_at(command, monkeypatch):
+    """On a terminal, which is told what is being counted."""
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    assert "counting for kn3" in command("score", "kn3", text="The jury\n").stderr
 
 
 def test_options_may_stand_anywhere_and_are_checked(command, tmp_path):
@@ -216,9 +232,10 @@ def test_exported_features_are_read_by_an_independent_reader(command, made, few,
     read = KeyedVectors.load_word2vec_format(str(tmp_path / "features.txt"))
     assert read.index_to_key == vocabulary
     assert read.vectors == pytest.approx(features, rel=1e-5)
-    # the projector's two files, put together
-    vectors = np.loadtxt(tmp_path / "vectors.tsv", delimiter="\t")
-    metadata = (tmp_path / "metadata.tsv").read_text(encoding="utf-8").splitlines()
+    # the projector's two files, as its configuration names them, put together
+    named = dict(re.findall(r'(\w+): "([^"]+)"', (tmp_path / "projector_config.pbtxt").read_text()))
+    vectors = np.loadtxt(tmp_path / named["tensor_path"], delimiter="\t")
+    metadata = (tmp_path / named["metadata_path"]).read_text(encoding="utf-8").splitlines()
     assert [line.split("\t")[0] for line in metadata[1:]] == vocabulary
     again = KeyedVectors(vectors.shape[1])
     again.add_vectors(vocabulary, vectors)

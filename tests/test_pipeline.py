@@ -38,6 +38,11 @@ class Project:
         assert ended.returncode == 0, ended.stdout[-3000:] + ended.stderr[-3000:]
         return ended.stdout + ended.stderr
 
+    def begin(self, *command: str, **environment: str) -> subprocess.Popen:
+        """The same, not waited for and not heard of."""
+        nowhere = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        return subprocess.Popen(command, cwd=self.folder, env=self.environment | environment, **nowhere)
+
     def repro(self, *more: str) -> set[str]:
         """`dvc repro`; the stages that ran."""
         return set(re.findall(r"Running stage '([^']+)'", self.run("dvc", "repro", *more)))
@@ -152,15 +157,16 @@ def test_the_papers_own_recipe_has_a_command_and_its_rows_join_the_others(projec
 
 
 def test_the_commands_on_models_run(project):
-    """Each as it stands in docs/use.md, and the lines that load the arrays."""
+    """Each as it stands in docs/use.md, and the lines of the README that load the arrays."""
     page = (ROOT / "docs" / "use.md").read_text(encoding="utf-8")
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
     (project.folder / "novel.txt").write_text("The jury said that the election was fair.\n")
     commands = re.findall(r"^(.*python -m pipeline\.(?:score|generate|neighbours|compare|export) .*)$", page, re.M)
     assert len(commands) == 5
     printed = [project.run("bash", "-euc", command) for command in commands]
     assert "perplexity: " in printed[0] and "perplexity of kn5" in printed[3]
     assert (project.folder / "outputs" / "features" / "features.txt").is_file()
-    (lines,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    (lines,) = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
     metrics = (project.folder / "predictions" / "mlp1" / "0" / "metrics.json").read_text()
     shown = project.run(sys.executable, "-c", lines)
     assert float(shown.split()[0]) == pytest.approx(json.loads(metrics)["test"], rel=1e-6)
@@ -175,8 +181,11 @@ def test_dvc_shows_compares_and_queues(project):
     project.run("git", "add", "--all")
     identity = ("-c", "user.name=t", "-c", "user.email=t@example.org")
     project.run("git", *identity, "commit", "-qm", "results")
-    assert "mlp9" in project.run("dvc", "plots", "show", "learning curves", "--show-vega")
+    drawn = project.run("dvc", "plots", "show", "learning curves", "--show-vega")
+    assert all(f"predictions/{name}/0/curve.csv" in drawn for name in ("mlp1", "mlp3", "mlp5", "mlp7", "mlp9"))
     assert "train@mlp9-0" in project.run("dvc", "dag")
+    made_from = set(re.findall(r'"([^"]+)"', project.run("dvc", "dag", "--dot", "mix@mlp10-0")))
+    assert made_from == {"preprocess", "download", "train@mlp9-0", "ngram@interpolated3", "mix@mlp10-0"}
     project.edit("model/mlp7", m=3)
     changed = json.loads(project.run("dvc", "params", "diff", "--json"))
     assert changed["conf/model/mlp7.yaml"] == {"m": {"old": 2, "new": 3, "diff": 1}}
@@ -206,6 +215,10 @@ def test_publish_completes_the_runs_and_builds_them_again_from_outputs(project):
     try:
         project.run(*publish)
         built, client = stored(project, "empty.db")
+        # as in a clone where DVC restores what it has in its cache: nothing ran there
+        shutil.rmtree(project.folder / "predictions")
+        shutil.rmtree(project.folder / "timings")
+        project.run("dvc", "checkout", "dvc.yaml", "--recursive")
         project.run(*publish)
         again, _ = stored(project, "empty.db")
     finally:
@@ -246,14 +259,10 @@ def test_published_models_load_serve_and_are_registered(project):
     says."""
     port, serving = free_port(), free_port()
     store = project.folder / "server"
-    server = subprocess.Popen(
-        [
-            *[BIN / "mlflow", "server", "--port", str(port), "--workers", "1"],
-            *["--backend-store-uri", f"sqlite:///{store}.db", "--artifacts-destination", str(store)],
-        ],
-        env=project.environment | {"MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"},  # seven processes that nobody needs
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
+    server = project.begin(
+        *[BIN / "mlflow", "server", "--port", str(port), "--workers", "1"],
+        *["--backend-store-uri", f"sqlite:///{store}.db", "--artifacts-destination", str(store)],
+        MLFLOW_SERVER_ENABLE_JOB_EXECUTION="false",  # seven processes that nobody needs
     )
     served = None
     try:
@@ -271,6 +280,15 @@ def test_published_models_load_serve_and_are_registered(project):
         assert len(client.search_model_versions("name = 'nplm'")) == 1
         assert {run.info.run_id for run in client.search_runs(["1"])} == runs.keys()
         assert len(client.search_logged_models(["1"])) == len(models)
+        # two stages and a publish at the same time: one group, and no run twice
+        ngram = [sys.executable, "-m", "pipeline.ngram", "hydra.run.dir=.", "hydra.output_subdir=null"]
+        started = [
+            [*ngram, "hydra/job_logging=stdout", f"ngram={name}", f"out=outputs/{name}"] for name in ("kn3", "kn4")
+        ]
+        writers = [project.begin(*command) for command in (*started, publish)]
+        assert [writer.wait() for writer in writers] == [0, 0, 0]
+        after = {run.info.run_id: run.data.tags["stage"] for run in client.search_runs(["1"])}
+        assert sorted(after[run] for run in after.keys() - runs.keys()) == ["ngram", "ngram"]
         sentence = "The jury said xylophonist."
         (project.folder / "sentence.txt").write_text(sentence)
         score = (sys.executable, "-m", "pipeline.score", "--format", "json")
@@ -285,22 +303,8 @@ def test_published_models_load_serve_and_are_registered(project):
             run = runs[model.source_run_id]
             assert run.data.tags["model"] == model.name
             assert run.inputs.dataset_inputs[0].dataset.digest == digest[:36]
-        served = subprocess.Popen(
-            [
-                BIN / "mlflow",
-                "models",
-                "serve",
-                "-m",
-                "models:/nplm@best",
-                "--env-manager",
-                "local",
-                "-p",
-                str(serving),
-            ],
-            env=project.environment,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
+        serve = (BIN / "mlflow", "models", "serve", "-m", "models:/nplm@best", "--env-manager", "local")
+        served = project.begin(*serve, "-p", str(serving))
         wait_for(f"http://127.0.0.1:{serving}/ping")
         request = {"dataframe_records": [{"text": sentence}]}
         answer = requests.post(f"http://127.0.0.1:{serving}/invocations", json=request, timeout=60).json()

@@ -189,8 +189,10 @@ def test_a_training_under_way_keeps_a_second_one_out(tmp_path):
 
 def test_a_grid_shows_every_job_and_survives_a_failed_one(stage, few, tmp_path):
     grid = ["-m", "model=mlp5", "model.n=2,3", "model.h=0,-3", "model.m=3", "recipe.epochs=1", f"data={few}"]
-    ended = stage("train", *grid)
+    (tmp_path / "search.csv").write_text("of an earlier grid, whole")
+    ended = stage("train", *grid, f"+hydra.callbacks.grid.table={tmp_path}/search.csv")
     assert ended.returncode == 1
+    assert (tmp_path / "search.csv").read_text() == "of an earlier grid, whole"
     assert "error: 2 of 4 jobs failed" in ended.stderr
     table = pd.read_csv(tmp_path / "sweep" / "grid.csv")
     assert table["model.h"].tolist() == [0, -3, 0, -3]
@@ -210,9 +212,12 @@ def test_a_grid_shows_every_job_and_survives_a_failed_one(stage, few, tmp_path):
 
 def test_a_grid_in_parallel_gives_the_same_numbers(stage, few, tmp_path):
     grid = ["-m", "model.n=2,3", "model.h=3", "model.m=3", "recipe.epochs=1", f"data={few}"]
-    parallel = stage("train", *grid, "hydra/launcher=joblib", "hydra.launcher.n_jobs=2")
+    kept = f"+hydra.callbacks.grid.table={tmp_path}/search.csv"  # as conf/search/*.yaml have it
+    parallel = stage("train", *grid, kept, "hydra/launcher=joblib", "hydra.launcher.n_jobs=2")
     assert parallel.returncode == 0, parallel.stderr
     table = pd.read_csv(tmp_path / "sweep" / "grid.csv")
+    assert pd.read_csv(tmp_path / "search.csv")["valid"].tolist() == pytest.approx(table["valid"].tolist(), abs=0.01)
+    assert "model.n" in (tmp_path / "search.svg").read_text()
     alone = stage(
         "train", "model.n=3", "model.h=3", "model.m=3", "recipe.epochs=1", f"data={few}", f"out={tmp_path}/alone"
     )
@@ -231,6 +236,9 @@ def test_a_grid_through_submitit_gives_the_same_numbers(stage, few, tmp_path):
     shown = [sys.executable, "-m", "pipeline.train", "hydra/launcher=slurm", "--cfg", "hydra", "-p", "hydra.launcher"]
     composed = subprocess.run(shown, cwd=ROOT, capture_output=True, text=True)
     assert "SlurmLauncher" in composed.stdout and "mem_gb: 4" in composed.stdout, composed.stderr
+    elsewhere = stage("train", *grid, "hydra/launcher=slurm")
+    assert elsewhere.returncode == 2 and elsewhere.stderr.startswith("error: hydra/launcher=slurm: no srun here")
+    assert elsewhere.stderr.count("\n") == 1
 
 
 def test_a_stage_goes_on_where_tracking_is_out_of_reach(stage, few, tmp_path):
