@@ -7,7 +7,8 @@ JOBS ?= $(shell env -u OMP_NUM_THREADS nproc 2>/dev/null || sysctl -n hw.ncpu)
 BIN := .venv/bin
 DEMO := outputs/demo
 GRID ?= recipe
-TESTS := tests/test_pipeline.py tests  # the longest file first, so that the cores end together
+# The longest file first, so that the cores end together; pytest-xdist would begin with the file of the most tests.
+TESTS := --no-loadscope-reorder tests/test_pipeline.py tests
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 # Nothing is sent anywhere.
 export DVC_NO_ANALYTICS := true
@@ -58,7 +59,7 @@ faithful: .venv/installed  ## two networks by the paper's own training procedure
 
 bench: .venv/installed  ## training against plain PyTorch, scoring, cost by size: an hour alone on the machine
 	dvc repro preprocess
-	python -m benchmarks race scoring scaling batches
+	python -m benchmarks
 	dvc repro --force --single-item experiments/rest/dvc.yaml:sampling experiments/rest/dvc.yaml:parallel
 	dvc repro --force --single-item page
 

@@ -24,6 +24,7 @@ PARTS = {
     "parallel": parallel,
     "batches": batches,
 }
+STAGES = ("sampling", "parallel")  # of experiments/rest/dvc.yaml, whose outputs their figures are
 REPORT = Path("reports/benchmark.md")
 
 
@@ -59,7 +60,8 @@ def _markdown(table: pd.DataFrame) -> str:
 
 def report() -> str:
     """The whole report, of the parts that have been measured."""
-    text = ["# How fast it is", "Written by `make bench`; each part says when and where it was measured."]
+    written = "Written by `make bench`, the parts on importance sampling and on processes by `make paper` too"
+    text = ["# How fast it is", f"{written}; each says when and where it was measured."]
     for part, module in PARTS.items():
         file = _file(part)
         if not file.is_file():
@@ -77,13 +79,13 @@ def _file(part: str) -> Path:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Measures the parts named, or all; arguments: in place of the command line's."""
+    """Measures the parts named, or all that are no stages; arguments: in place of the command line's."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument(
-        "parts", nargs="*", choices=[*PARTS, []], metavar="PART", help=f"{', '.join(PARTS)}; default: all"
-    )
+    most = [part for part in PARTS if part not in STAGES]
+    more = f"{', '.join(PARTS)}; default: all but {' and '.join(STAGES)}, which DVC's stages measure"
+    parser.add_argument("parts", nargs="*", choices=[*PARTS, []], metavar="PART", help=more)
     REPORT.with_suffix("").mkdir(exist_ok=True)
-    for part in parser.parse_args(arguments).parts or PARTS:
+    for part in parser.parse_args(arguments).parts or most:
         where = machine()  # the code that is measured, not what stands there in an hour
         measured = PARTS[part].run()
         measured.to_csv(_file(part), index=measured.index.name is not None or measured.index.nlevels > 1)
