@@ -182,7 +182,7 @@ def test_dvc_shows_compares_and_queues(project):
     identity = ("-c", "user.name=t", "-c", "user.email=t@example.org")
     project.run("git", *identity, "commit", "-qm", "results")
     drawn = project.run("dvc", "plots", "show", "learning curves", "--show-vega")
-    assert all(f"predictions/{name}/0/curve.csv" in drawn for name in ("mlp1", "mlp3", "mlp5", "mlp7", "mlp9"))
+    assert all(f"{name}/0/curve.csv" in drawn for name in ("mlp1", "mlp3", "mlp5", "mlp7", "mlp9"))
     assert "train@mlp9-0" in project.run("dvc", "dag")
     made_from = set(re.findall(r'"([^"]+)"', project.run("dvc", "dag", "--dot", "mix@mlp10-0")))
     assert made_from == {"preprocess", "download", "train@mlp9-0", "ngram@interpolated3", "mix@mlp10-0"}
