@@ -1,7 +1,9 @@
 """The processes of one training: this one alone, or those that `torchrun` has started (paper, section 3).
 
-`torchrun --nproc-per-node 2 -m pipeline.train parallel=parameters model=mlp10` trains one network on two processes, on
-one machine or many. All go through the same steps; the first alone writes results, tracks and shows progress.
+`parallel=threads` is one process with a thread on each core, for a large network trained by itself; small ones gain
+more side by side. `torchrun --nproc-per-node 2 -m pipeline.train parallel=parameters model=mlp10` trains one network on
+two processes, on one machine or many. All go through the same steps; the first alone writes results, tracks and shows
+progress.
 """
 
 import logging
@@ -19,15 +21,17 @@ from pipeline.checkpoints import CheckpointFile
 from pipeline.core.errors import InputError
 from pipeline.core.networks.architecture import Architecture
 from pipeline.core.networks.base import Network
+from pipeline.core.networks.families import build
 
-KINDS = {"none": "", "data": "DataParallel", "parameters": "ParameterParallel"}  # classes of pipeline.core.parallel
+ALONE = ("none", "threads")
+KINDS = {"data": "DataParallel", "parameters": "ParameterParallel"}  # classes of pipeline.core.parallel
 
 
 @dataclass
 class Ranks:
     """This process among those of its training."""
 
-    parallel: str  # one of KINDS
+    parallel: str  # one of ALONE or KINDS
     number: int  # from 0
     count: int
     device: str  # this process's own
@@ -38,7 +42,9 @@ class Ranks:
         return self.number == 0
 
     def part(self, architecture: Architecture, vocabulary: int) -> Network:
-        """What this process has of a network that several train, all parameters zero."""
+        """What this process has of the network, all parameters zero."""
+        if self.parallel in ALONE:
+            return build(architecture, vocabulary)
         parallel = import_module("pipeline.core.parallel")  # code that no other training depends on
         return getattr(parallel, KINDS[self.parallel])(architecture, vocabulary)
 
@@ -55,16 +61,18 @@ class Ranks:
 def joined(parallel: str, family: str, device: str) -> Iterator[Ranks]:
     """The processes of this training, ready to talk to each other while the block runs.
 
-    parallel: none, data or parameters; family: of the network; device: cpu or cuda (each process its own).
+    parallel: none, threads, data or parameters; family: of the network; device: cpu or cuda (each process its own).
     """
     count = int(os.environ.get("WORLD_SIZE", "1"))  # what torchrun sets
-    if parallel not in KINDS:
-        raise InputError(f"parallel={parallel}: choose one of {', '.join(KINDS)}")
-    if parallel != "none" and family != "feedforward":
+    if parallel not in (*ALONE, *KINDS):
+        raise InputError(f"parallel={parallel}: choose one of {', '.join((*ALONE, *KINDS))}")
+    if parallel in KINDS and family != "feedforward":
         raise InputError(f"parallel={parallel}: only the feedforward family trains so, and this is {family}")
-    if parallel == "none" and count > 1:
+    if parallel in ALONE and count > 1:
         raise InputError(f"{count} processes would train the same network each: say parallel=data or =parameters")
-    if parallel == "none" or count == 1:
+    if parallel == "threads":
+        torch.set_num_threads(os.cpu_count())
+    if parallel in ALONE or count == 1:
         yield Ranks(parallel, 0, 1, device)
         return
     if device == "cuda":

@@ -89,7 +89,7 @@ def test_a_shipped_search_composes(search):
         (["recipe.rate=fast"], "could not be converted to Float"),
         (["device=cuda:99"], "has no CUDA"),
         (["device=tpu"], "device=tpu: choose cpu, cuda or cuda:N"),
-        (["parallel=both"], "choose one of none, data, parameters"),
+        (["parallel=both"], "choose one of none, threads, data, parameters"),
         (["parallel=data", "model=cycling5"], "only the feedforward family trains so"),
         (["data=nowhere"], "no preprocessed corpus in nowhere"),
         (["timing="], "timing is empty: give a path"),
@@ -133,8 +133,9 @@ def same_up_to_the_order_of_sums(found: Path, expected: Path) -> None:
     assert {name: tensor.shape for name, tensor in ours.items()} == {k: v.shape for k, v in theirs.items()}
 
 
-def test_data_parallel_processes_write_what_one_does(whole, stage, few, tmp_path):
-    ended = subprocess.run(command_of([*TWO, "parallel=data"], few, tmp_path), cwd=ROOT, env=stage.environment)
+@pytest.mark.parametrize("launch", [[*ONE, "parallel=threads"], [*TWO, "parallel=data"]], ids=["threads", "data"])
+def test_one_training_on_several_cores_writes_what_it_does_on_one(launch, whole, stage, few, tmp_path):
+    ended = subprocess.run(command_of(launch, few, tmp_path), cwd=ROOT, env=stage.environment)
     assert ended.returncode == 0
     same_up_to_the_order_of_sums(tmp_path / "out", whole)
 
