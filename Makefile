@@ -57,7 +57,7 @@ faithful: .venv/installed  ## two networks by the paper's own training procedure
 	dvc repro --force --single-item report page
 	@cat reports/faithful/faithful.md reports/claims-epochs.md
 
-bench: .venv/installed  ## training against plain PyTorch, scoring, cost by size: an hour alone on the machine
+bench: .venv/installed  ## training against plain PyTorch, scoring, cost by size: 80 minutes alone on the machine
 	dvc repro preprocess
 	python -m benchmarks
 	dvc repro --force --single-item experiments/rest/dvc.yaml:sampling experiments/rest/dvc.yaml:parallel
