@@ -91,7 +91,7 @@ def main(config: Config) -> None:
         lines.append((claim.says, *compared, np.nan, less, np.nan, np.nan, "yes" if less > 0 else "no"))
     table = pd.DataFrame(lines, columns=COLUMNS)
     out.mkdir(parents=True, exist_ok=True)
-    table.to_csv(out / f"{config.name}.csv", index=False, float_format="%.4f")
+    table.to_csv(out / f"{config.name}.csv", index=False, float_format="%.6f")
     (out / f"{config.name}.md").write_text(markdown(table, config.split), encoding="utf-8")
     log.info("%s", table["holds"].value_counts().to_dict())
 
