@@ -45,7 +45,7 @@ paper: .venv/installed  ## the rest of the paper, after repro: energy network, N
 table2: .venv/installed  ## Table 2 on an open corpus of AP News's size, 16 million words; goes on where it was stopped
 	dvc repro experiments/table2/dvc.yaml:preprocess
 	dvc stage list --name-only experiments/table2/dvc.yaml | grep -E ':(cluster|ngram)' | $(SIDE_BY_SIDE)
-	dvc stage list --name-only experiments/table2/dvc.yaml | grep -E ':classes' | $(SIDE_BY_SIDE)
+	dvc stage list --name-only experiments/table2/dvc.yaml | grep :classes | $(SIDE_BY_SIDE)
 	dvc repro experiments/table2/dvc.yaml  # the network by itself, on all cores
 	dvc repro --force --single-item page
 	@cat reports/table2/table2.md reports/table2/claims.md
