@@ -5,7 +5,6 @@ A part's figures are kept in reports/benchmark, so that a part can be measured a
 
 import argparse
 import datetime
-import os
 import platform
 import re
 from pathlib import Path
@@ -14,7 +13,7 @@ import pandas as pd
 import torch
 
 from benchmarks import batches, parallel, race, sampling, scaling, scoring
-from pipeline import tracking
+from pipeline.reporting import reading
 
 PARTS = {
     "race": race,
@@ -32,10 +31,9 @@ def machine() -> str:
     """Processor, cores and versions of this machine."""
     cpuinfo = Path("/proc/cpuinfo")
     names = re.findall(r"model name\s*: (.*)", cpuinfo.read_text()) if cpuinfo.is_file() else []
-    state = tracking.code_state("benchmarks", "conf", "pipeline")
-    commit = state["commit"] + "-dirty" * (state["dirty"] == "true")
+    processor = (names or [platform.processor()])[0]
     return (
-        f"{datetime.date.today()}, commit {commit}; {os.cpu_count()} cores, {(names or [platform.processor()])[0]}, "
+        f"{datetime.date.today()}, commit {race.version()}; {race.CORES} cores, {processor}, "
         f"{torch.backends.cpu.get_cpu_capability()}; Python {platform.python_version()}, torch {torch.__version__}"
     )
 
@@ -55,7 +53,14 @@ def race_text(curves: pd.DataFrame) -> str:
 
 
 def _markdown(table: pd.DataFrame) -> str:
-    return table.to_markdown(index=False, floatfmt=",.4g", intfmt=",") + "\n"
+    return reading.markdown(table.map(_shown))
+
+
+def _shown(value: str | float) -> str:
+    """Text as it is, a number with four digits, or with all before the point: exponents hide what is to be compared."""
+    if isinstance(value, str):
+        return value
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
 
 
 def report() -> str:

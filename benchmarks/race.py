@@ -7,10 +7,10 @@ which its rate falls.
 """
 
 import math
-import os
 import shutil
 from pathlib import Path
 
+import joblib
 import numpy as np
 import pandas as pd
 import torch
@@ -23,8 +23,15 @@ RATES = [5e-4, 1e-3, 2e-3, 4e-3]  # of the plain loop; 8e-3 is far behind (repor
 EPOCHS = [1, 2, 3, 4]  # of ours
 LOOKS = 4  # evaluations an epoch
 PATIENCE = 2  # of them without anything better, and the plain loop stops
-CORES = os.cpu_count()
+CORES = joblib.cpu_count()
 DONE = Path("timings/race")  # the curves of a race under way
+DIRTY = "-dirty"
+
+
+def version() -> str:
+    """The commit that is measured; ends with DIRTY where the code is not the commit's."""
+    state = tracking.code_state("benchmarks", "conf", "pipeline")
+    return state["commit"] + DIRTY * (state["dirty"] == "true")
 
 
 def run_plain(model: str, rate: float) -> pd.DataFrame:
@@ -63,10 +70,9 @@ def _frame(curve: list[tuple], model: str, who: str, choice: str, seed: int = 0)
 
 def run() -> pd.DataFrame:
     """All curves, a line an evaluation. Those of a call that was stopped are taken up, of the same code."""
-    state = tracking.code_state("benchmarks", "conf", "pipeline")
-    if state["dirty"] == "true":  # nothing says which changes an earlier call had
-        shutil.rmtree(DONE, ignore_errors=True)
-    curves, done = [], DONE / state["commit"]
+    curves, done = [], DONE / version()
+    if done.name.endswith(DIRTY):  # nothing says which changes an earlier call had
+        shutil.rmtree(done, ignore_errors=True)
     for model in MODELS:
         for rate, epochs in zip(RATES, EPOCHS, strict=True):
             curves.append(_once(done / f"{model}-plain-{rate:g}.csv", run_plain, [(model, rate)]))

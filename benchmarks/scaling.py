@@ -6,10 +6,9 @@ Kneser-Ney 5.
 
 import time
 
-import numpy as np
 import pandas as pd
 
-from benchmarks import setting
+from benchmarks import setting, zipf
 from pipeline import app
 from pipeline.core.ngrams import counts, kneser_ney
 from pipeline.core.scoring import log_probabilities
@@ -21,16 +20,9 @@ TRAINED = 400_000  # words of which the time is taken
 SCORED = 10_000
 
 
-def ids(tokens: int, vocabulary: int) -> np.ndarray:
-    """Word ids (tokens,), the i-th most frequent with a probability like 1 / (i + 2.7)."""
-    weight = 1 / (np.arange(vocabulary) + 2.7)
-    chance = np.random.default_rng(0).random(tokens)
-    return np.searchsorted(np.cumsum(weight) / weight.sum(), chance).clip(max=vocabulary - 1).astype(np.int32)
-
-
 def network_cost(tokens: int, vocabulary: int) -> dict:
     """Time and memory of training and exact scoring."""
-    stream = ids(tokens, vocabulary)
+    stream = zipf.ids(tokens, vocabulary)
     start = time.perf_counter()
     corpus = Corpus(stream, stream[:1000], vocabulary, 0)
     trainer = setting.trainer(setting.architecture("mlp9"), setting.recipe(), corpus)
@@ -50,7 +42,7 @@ def network_cost(tokens: int, vocabulary: int) -> dict:
 
 def ngram_cost(tokens: int, vocabulary: int) -> dict:
     """Time and memory of Kneser-Ney 5: counting, smoothing, and scoring a tenth."""
-    stream = ids(tokens, vocabulary)
+    stream = zipf.ids(tokens, vocabulary)
     start = time.perf_counter()
     model = kneser_ney.fit(counts.count(stream, 5, vocabulary), fallback=True)
     fitted = time.perf_counter()

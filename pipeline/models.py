@@ -7,7 +7,7 @@ from typing import Protocol
 
 import numpy as np
 import torch
-from omegaconf import OmegaConf
+from omegaconf import DictConfig, OmegaConf
 from tqdm import tqdm
 
 from pipeline import ngrams, store
@@ -137,11 +137,17 @@ def load(name: str, corpus: store.Corpus, predictions: Path, clusters: Path) -> 
 def _made(folder: Path) -> bool:
     """Whether a folder holds a model that can be loaded: a short list's scores can't."""
     weights = any((folder / file).is_file() for file in ("weights.json", "weights.safetensors"))
-    return (folder / "metrics.json").is_file() and (weights or _ngram_file(folder).is_file())
+    return (folder / "metrics.json").is_file() and (weights or _options(_ngram_file(folder)) is not None)
 
 
 def _ngram_file(folder: Path) -> Path:
     return ROOT / "conf" / "ngram" / f"{folder.parent.name}.yaml"
+
+
+def _options(file: Path) -> DictConfig | None:
+    """What an n-gram is counted by; None where there is no such file, or one that leaves something to its command."""
+    options = OmegaConf.load(file) if file.is_file() else None
+    return None if options is None or OmegaConf.missing_keys(options) else options
 
 
 def check_corpus(folder: Path, corpus: store.Corpus) -> None:
@@ -153,9 +159,13 @@ def check_corpus(folder: Path, corpus: store.Corpus) -> None:
 
 def _ngram(folder: Path, corpus: store.Corpus, clusters: Path) -> Model:
     file = _ngram_file(folder)
-    if not file.is_file():
-        raise InputError(f"{folder} holds no weights, and there is no {file} to count it again by")
-    chosen = ngrams.Ngram(**OmegaConf.to_container(OmegaConf.load(file)))
+    options = _options(file)
+    if options is None:
+        raise InputError(
+            f"{folder} holds no weights, and there is no {file} that says all that it takes to count it again; write "
+            f"one, as {file.parent} has them, and make the model by its name"
+        )
+    chosen = ngrams.Ngram(**OmegaConf.to_container(options))
     try:
         with tqdm(desc=f"counting for {folder.parent.name}", bar_format="{desc}", leave=False, disable=None):
             model = ngrams.fit(chosen, corpus, clusters)

@@ -52,9 +52,9 @@ def paper_rows(root: Path) -> dict[tuple[bool, str], str]:
         table = OmegaConf.load(file)
         for row in table.rows:
             figures = ", ".join(f"{split} {value:g}" for split, value in row.get("paper", {}).items())
-            rows[table.same_corpus, row.name] = f"{row.row}. " + (
-                f"The paper's perplexity: {figures}." if figures else "Not in the paper."
-            )
+            whose = "The paper's perplexity" + ", on another corpus" * (not table.same_corpus)
+            said = f"{whose}: {figures}." if figures else "The paper prints no figure."
+            rows[table.same_corpus, row.name] = f"{row.row}. {said}"
     return rows
 
 

@@ -1,9 +1,9 @@
 """The processes of one training: this one alone, or those that `torchrun` has started (paper, section 3).
 
-`parallel=threads` is one process with a thread on each core, for a large network trained by itself; small ones gain
-more side by side. `torchrun --nproc-per-node 2 -m pipeline.train parallel=parameters model=mlp10` trains one network on
-two processes, on one machine or many. All go through the same steps; the first alone writes results, tracks and shows
-progress.
+`parallel=threads` is one process with a thread on each core that it may use, for a large network trained by itself;
+small ones gain more side by side. `torchrun --nproc-per-node 2 -m pipeline.train parallel=parameters model=mlp9` trains
+one network on two processes, on one machine or many. All go through the same steps; the first alone writes results,
+tracks and shows progress.
 """
 
 import logging
@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 
+import joblib
 import torch
 import torch.distributed as dist
 
@@ -71,7 +72,7 @@ def joined(parallel: str, family: str, device: str) -> Iterator[Ranks]:
     if parallel in ALONE and count > 1:
         raise InputError(f"{count} processes would train the same network each: say parallel=data or =parameters")
     if parallel == "threads":
-        torch.set_num_threads(os.cpu_count())
+        torch.set_num_threads(joblib.cpu_count())
     if parallel in ALONE or count == 1:
         yield Ranks(parallel, 0, 1, device)
         return

@@ -16,6 +16,10 @@ OPTIMISTIC = (
     "Validation figures are optimistic: recipe, stopping, mixture weights and the share for unseen words were chosen "
     "there."
 )
+OTHER_CORPUS = (
+    "The paper's figures are of another corpus than ours: perplexities of the two can't be compared, ratios of models "
+    "on the same tokens can."
+)
 log = logging.getLogger(__name__)
 
 
@@ -50,6 +54,8 @@ def main(config: Config) -> None:
     built.round(4).to_csv(out / f"{name}.csv")
     figures = reading.figures(built, same)
     markdown, latex = reading.markdown(figures), reading.latex(figures)
+    if not same:
+        markdown, latex = f"{OTHER_CORPUS}\n\n{markdown}", f"% {OTHER_CORPUS}\n{latex}"
     if not extra.empty:
         extra.round(4).to_csv(out / "extra.csv")
         markdown += f"\nNot in the paper's table:\n\n{reading.markdown(reading.figures(extra, same))}"

@@ -1,6 +1,7 @@
 """What a multirun adds to its jobs: one parent run in MLflow, and a table of the grid at the end."""
 
 import atexit
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -32,6 +33,9 @@ class Grid(Callback):
         """Opens the parent run; the jobs, in this process or others, find it in their environment."""
         if config.hydra.launcher._target_.endswith(".SlurmLauncher") and not shutil.which("srun"):
             sys.exit(exit_code("hydra/launcher=slurm: no srun here, so no SLURM; for this machine's cores: joblib"))
+        for given in config.hydra.overrides.task:
+            if re.fullmatch(r"\+*(out|timing)=[^,$]*", given):
+                sys.exit(exit_code(f"{given}: each job would write over the last; give hydra.sweep.dir=FOLDER"))
         folder = Path(config.hydra.sweep.dir)
         self.parent = tracking.open_sweep(f"{config.hydra.job.name} {folder.parent.name} {folder.name}")
         self.parent.parameters({"overrides": " ".join(config.hydra.overrides.task)})

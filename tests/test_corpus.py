@@ -227,9 +227,32 @@ def test_press_releases_are_sorted_by_day_and_the_broken_ones_left_out(tmp_path)
     assert found.vocabulary[:2] == ["<unk>", "<proper>"] and len(found.vocabulary) == 15
     assert [len(found.ids(split)) for split in store.SPLITS] == [100, 60, 60]
     assert found.counts["texts"] == 3
+    with pytest.raises(InputError, match="3 texts where the senate corpus has 39,648; download it again"):
+        preprocess.main(composed("preprocess", preprocess.Config, *[s for s in settings if "expected" not in s]))
     shares = ["corpus.train=0.5", "corpus.valid=0.25", "corpus.test=0"]
     preprocess.main(composed("preprocess", preprocess.Config, *settings, *shares, "corpus.texts=2"))
     assert store.read_corpus(tmp_path / "out").counts["texts"] == 2  # of the usable ones
+
+
+@pytest.mark.parametrize(
+    ("words", "commas", "ends", "kept"),
+    [
+        (50, 1, 2, True),
+        (49, 2, 3, False),  # too short
+        (200, 4, 6, False),  # together no more than .05 a word
+        (200, 4, 7, True),
+        (200, 8, 4, False),  # ends no more than .02
+        (200, 8, 5, True),
+        (200, 3, 9, False),  # commas no more than .015
+        (200, 4, 9, True),
+    ],
+)
+def test_which_press_releases_are_usable(words, commas, ends, kept):
+    """Each bound by itself: length, both signs together, ends of sentences, commas."""
+    signs = [","] * commas + list(".!?" * ends)[:ends]
+    text = " ".join(f"word{sign}" for sign in signs + [""] * (words - len(signs)))
+    assert len(text.split()) == words
+    assert senate.usable(text) is kept
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "latin-1"])

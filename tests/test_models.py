@@ -78,13 +78,14 @@ def test_a_model_that_is_not_there_is_named_with_those_that_are(made, few):
 
 
 def test_what_cant_be_loaded_is_not_offered(few, tmp_path):
-    """A short list's scores: neither weights nor a file to count it again by."""
-    for name in ("cycling5-short", "kn5"):
+    """A short list's scores and a file of another tool: neither weights nor all that it takes to count it again."""
+    for name in ("cycling5-short", "kn5", "arpa"):
         store.write_json(tmp_path / name / "0" / "metrics.json", {})
     with pytest.raises(InputError, match=r"no model 'mlp7' in .*; there are: kn5$"):
         models.load("mlp7", store.read_corpus(few), tmp_path, tmp_path)
-    with pytest.raises(InputError, match=r"cycling5-short/0 holds no weights, and there is no .*cycling5-short.yaml"):
-        models.load("cycling5-short", store.read_corpus(few), tmp_path, tmp_path)
+    for name in ("cycling5-short", "arpa"):
+        with pytest.raises(InputError, match=rf"{name}/0 holds no weights, and there is no .*{name}\.yaml that says"):
+            models.load(name, store.read_corpus(few), tmp_path, tmp_path)
 
 
 @pytest.fixture

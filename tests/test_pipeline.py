@@ -21,6 +21,7 @@ from pipeline.app import ROOT
 TRACKED = ["conf", "pipeline", "experiments", "dvc.yaml", "README.md", "Makefile", "requirements.txt"]
 TRACKED += [".gitignore", ".dvcignore"]
 BIN = Path(sys.executable).parent
+JOIN = " table.join=[reports/faithful/faithful.csv]"
 
 
 class Project:
@@ -63,10 +64,10 @@ def project(tmp_path_factory, brown_raw):
     project.edit("recipe/modern", epochs=1, batch=64, samples=50)
     project.edit("recipe/paper", epochs=2)
     project.edit("seeds", seeds=[0])
-    pipeline = (folder / "dvc.yaml").read_text()
-    (folder / "dvc.yaml").write_text(re.sub(r"\n      mlp\d+-[12]: .*", "", pipeline))
+    pipeline = re.sub(r"\n      mlp\d+-[12]: .*", "", (folder / "dvc.yaml").read_text())
+    assert pipeline.count(JOIN) == 1
+    (folder / "dvc.yaml").write_text(pipeline.replace(JOIN, ""))  # until `make faithful` has run here
     project.edit("cluster", passes=1)
-    project.edit("table/table1", join=[])  # until `make faithful` has run here
     for model in ("mlp1", "mlp3", "mlp5", "mlp7", "mlp9"):
         project.edit(f"model/{model}", m=2, **({} if model == "mlp3" else {"h": 3}))
     (folder / ".venv").symlink_to(sys.prefix)
@@ -145,7 +146,8 @@ def test_an_edited_model_reruns_itself_its_mixture_and_the_reports(project):
 
 
 def test_the_papers_own_recipe_has_a_command_and_its_rows_join_the_others(project):
-    project.edit("table/table1", join=["reports/faithful/faithful.csv"])
+    pipeline = (project.folder / "dvc.yaml").read_text()
+    (project.folder / "dvc.yaml").write_text(pipeline.replace(" readme=README.md", f"{JOIN} readme=README.md"))
     output = project.run("make", "--assume-old=.venv/installed", "faithful")
     faithful = pd.read_csv(project.folder / "reports" / "faithful" / "faithful.csv")
     assert faithful["row"].str.contains("paper's recipe").tolist() == [True, True]
@@ -154,6 +156,17 @@ def test_the_papers_own_recipe_has_a_command_and_its_rows_join_the_others(projec
     assert "MLP5, the paper" in figure and "MLP9, the paper" in figure
     assert project.repro() == set()
     assert len(pd.read_csv(project.folder / "reports" / "extra.csv")) == 5
+
+
+def test_the_demo_makes_a_table_of_its_own(project):
+    """Every kind of model, and no row of another corpus among them."""
+    output = project.run("make", "--assume-old=.venv/installed", "demo")
+    reports = project.folder / "outputs" / "demo" / "reports"
+    table = pd.read_csv(reports / "table1.csv")
+    assert table["name"].tolist() == ["mlp9", "mlp10", "interpolated3", "kn3", "class150-3"]
+    assert table[["valid", "test"]].notna().all(axis=None)
+    assert not (reports / "extra.csv").exists()
+    assert (reports / "table1.md").read_text() in output
 
 
 def test_the_commands_on_models_run(project):

@@ -81,7 +81,7 @@ def test_the_page_on_results_makes_every_row_and_claim_of_ap():
     about = yaml.safe_load((ROOT / "conf" / "about" / "table2.yaml").read_text())
     names = {row["name"] for row in table["rows"] + table["extra"]}
     names |= {claim[key] for claim in about["claims"] for key in ("better", "than")}
-    assert "pipeline.intervals $ap table=table2" in commands
+    assert "ap intervals table=table2" in commands
     made = [*re.findall(r" model=(\S+)", commands), *re.findall(r"for name in (.*); do", commands)]
     assert set(" ".join(made).split()) == names
 
@@ -158,6 +158,17 @@ def test_the_bar_counts_the_bytes_of_all_files(tmp_path, monkeypatch):
         (["corpus.files='('"], r"corpus\.files=\(: not a regular expression"),
         (["corpus.splits={train: '*', valid: a, test: b}"], r"corpus\.splits\.train=\*: not a regular expression"),
         (["corpus.train=1", "corpus.valid=0.1"], r"corpus\.train=1: .* number of tokens"),
+        (["corpus.valid=0"], r"corpus\.valid=0"),
+        (["corpus.test=-1"], r"corpus\.test=-1\.0: can't be negative"),
+        (["corpus.rare=-1"], r"corpus\.rare=-1: can't be negative"),
+        (["corpus.size=-1"], r"corpus\.size=-1: can't be negative"),
+        (["corpus.format=xml"], r"corpus\.format='xml': choose one of brown, plain, lines, tokens, senate"),
+        (["corpus.vocabulary_from=test"], r"corpus\.vocabulary_from='test': choose one of stream, train"),
+        (["corpus.marks=[sentence]"], r"corpus\.marks=\['sentence'\]: choose from paragraph, text"),
+        (["corpus.encoding=utf-9"], r"corpus\.encoding='utf-9': Python knows no such encoding"),
+        (["corpus.splits={train: a, valid: '', test: b}"], r"a file for each of train, valid and test, or for none"),
+        (["corpus=wikitext2", "corpus.texts=2"], r"corpus\.texts=2: only for a corpus that is one stream"),
+        (["+corpus.expected.types=5"], r"corpus\.expected=.*: choose from texts, paragraphs, words"),
     ],
 )
 def test_what_cannot_be_read_says_which_key_and_what_to_do(tmp_path, options, says):

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 import yaml
 from conftest import resolved
+from dvc.repo import Repo
 
 from pipeline import tracking, verify
 from pipeline.app import ROOT
@@ -56,10 +57,23 @@ def test_every_command_of_a_stage_in_the_documentation_composes(command):
     resolved(module.removeprefix("pipeline."), importlib.import_module(module).Config, *overrides)
 
 
-def test_every_stage_of_the_readme_is_in_the_pipeline():
-    stages = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]
-    for name in re.findall(r"dvc repro (\w+)", README):
-        assert name in stages
+def test_every_stage_that_a_command_of_dvc_names_is_in_the_pipeline():
+    """In the documentation and in the Makefile."""
+    stages = {"": yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]}
+    for file in LOCKS[1:]:
+        stages[f"{file}:"] = yaml.safe_load((ROOT / file).read_text())["stages"]
+    texts = [MAKEFILE, README, *(file.read_text(encoding="utf-8") for file in (ROOT / "docs").glob("*.md"))]
+    named = [
+        name
+        for text in texts
+        for words in re.findall(r"dvc repro((?: [\w./:@-]+)+)", text)
+        for name in words.split()
+        if not name.startswith("-") and not name.endswith(".yaml")
+    ]
+    assert {"preprocess", "train@mlp5-0", "experiments/table2/dvc.yaml:preprocess"} <= set(named)
+    for name in named:
+        file, colon, stage = name.rpartition(":")
+        assert stage.partition("@")[0] in stages[file + colon], name
 
 
 HOW = re.compile(r"-(learned|conditional|svd|frozen|short)$")  # how a row's network was trained, mixed or scored
@@ -90,20 +104,19 @@ def test_what_the_claims_call_the_best_is_the_best_on_validation():
     assert [first["better"], first["than"]] == [best["network"], best["ngram"]]
 
 
-def test_a_mixture_depends_on_its_components():
-    stages = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]
-    declared = {"best-ngram": stages["best-ngram"]["deps"]}
-    for name, item in stages["mix"]["foreach"].items():
-        dependencies = "\n".join(stages["mix"]["do"]["deps"])
-        for key in ("network", "seed"):
-            dependencies = dependencies.replace(f"${{item.{key}}}", str(item[key]))
-        declared[name] = dependencies.split("\n")
-        assert name == f"{item['row']}-{item['seed']}"
-    for name, dependencies in declared.items():
-        row, _, seed = name.rpartition("-") if name != "best-ngram" else (name, "", "")
-        components = yaml.safe_load((ROOT / "conf" / "mix" / f"{row}.yaml").read_text())["components"]
-        expected = {f"predictions/{part.replace('${seed}', seed)}" for part in components}
-        assert expected == {path for path in dependencies if path.startswith("predictions/")}, name
+@pytest.mark.parametrize("file", LOCKS)
+def test_a_mixture_depends_on_its_components(file):
+    """The stages as DVC reads them: of each that mixes, what its configuration names is what it waits for."""
+    with Repo(ROOT) as repo:
+        mixing = [stage for stage in repo.stage.load_all(str(ROOT / file)) if "-m pipeline.mix" in stage.cmd]
+    assert mixing or "faithful" in file
+    for stage in mixing:
+        words = dict(word.partition("=")[::2] for word in stage.cmd.split())
+        mixture = yaml.safe_load((ROOT / "conf" / "mix" / f"{words['mix']}.yaml").read_text())
+        components = [part.replace("${seed}", words.get("seed", "0")) for part in mixture["components"]]
+        folder = words.get("predictions", "predictions")
+        read = {os.path.relpath(dependency.fs_path, ROOT) for dependency in stage.deps}
+        assert {f"{folder}/{part}" for part in components} == {path for path in read if path.startswith(folder)}, stage
 
 
 def test_every_seed_of_the_report_is_mixed():
@@ -138,7 +151,8 @@ def test_the_lock_is_current(file):
 def test_rows_that_join_a_table_are_those_of_their_own():
     """DVC does not see to it: the stage report does not depend on the files that it joins."""
     extra = reporting.read(ROOT / "reports" / "extra.csv")
-    for file in yaml.safe_load((ROOT / "conf" / "table" / "table1.yaml").read_text())["join"]:
+    command = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]["report"]["cmd"]
+    for file in re.search(r"table\.join=\[(.+?)\]", command)[1].split(","):
         joined = reporting.read(ROOT / file)
         pd.testing.assert_frame_equal(extra.loc[joined.index], joined, check_dtype=False)
 
@@ -157,6 +171,24 @@ def test_every_network_and_mixture_reaches_the_papers_ratio(yardstick):
     ratios = ratios.loc[reporting.read(ROOT / "reports" / "table1.csv").query("model == 'network'").index]
     assert ratios["row"].tolist() == [f"MLP{k}" for k in range(1, 11)]
     assert ratios["reached"].all(), ratios
+
+
+def test_the_figures_of_table2_in_the_text_are_the_reports():
+    """Test, and validation in brackets; the README has test alone, and an interval."""
+    ratios = pd.read_csv(ROOT / "reports" / "table2" / "table2-ratios.csv", index_col=["name", "over"])
+    shown = ratios.select_dtypes("number").map(lambda value: f"{value:.3f}".removeprefix("0"))
+    page = " ".join((ROOT / "docs" / "results.md").read_text(encoding="utf-8").split())
+    table2 = page[page.index("**Table 2.**") :]
+    quoted = [("large-mixed", over) for over in ("interpolated3", "kn5-srilm", "kn5")]
+    more = [("large-conditional", "kn5"), ("large-kn5", "kn5"), ("large", "kn5"), ("large", "interpolated3")]
+    for which in quoted + more:
+        assert f"{shown['test'][which]} ({shown['valid'][which]})" in table2, which
+    ends = shown.loc["large-mixed", "kn5"]
+    assert f"{ends['test_low']} to {ends['test_high']} ({ends['valid_low']} to {ends['valid_high']})" in table2
+    said = " ".join(README.split())
+    said = said[said.index("Table 2, on another corpus") : said.index("Test perplexity of")]
+    for figure in [*(shown["test"][which] for which in quoted), f"{ends['test_low']} to {ends['test_high']}"]:
+        assert figure in said, figure
 
 
 def test_the_requirements_are_all_pinned_and_name_no_address():

@@ -140,10 +140,12 @@ def test_one_training_on_several_cores_writes_what_it_does_on_one(whole, stage, 
 
 
 @pytest.mark.parametrize(
-    "launch", [ONE, [*TWO, "parallel=parameters"], [*TWO, "parallel=data"]], ids=["one process", "parameters", "data"]
+    "launch",
+    [ONE, [*ONE, "parallel=threads"], [*TWO, "parallel=parameters"], [*TWO, "parallel=data"]],
+    ids=["one process", "threads", "parameters", "data"],
 )
 def test_killed_and_repeated_gives_the_arrays_of_an_uninterrupted_run(launch, whole, stage, few, tmp_path):
-    """Bit by bit in one process; up to the order of sums in two that share a network."""
+    """Bit by bit on one core; up to the order of sums on several that share a network."""
     command, out = command_of(launch, few, tmp_path), tmp_path / "out"
     how = {"cwd": ROOT, "env": stage.environment | {"PYTHONUNBUFFERED": "1"}, "text": True}
     process = subprocess.Popen(command, **how, stdout=subprocess.PIPE)
@@ -210,6 +212,13 @@ def test_a_grid_shows_every_job_and_survives_a_failed_one(stage, few, tmp_path):
     assert len(children) == 2 and len(runs) == 3
     assert {child.data.params["model.n"] for child in children} == {"2", "3"}
     assert sorted(child.data.metrics["valid"] for child in children) == pytest.approx(sorted(table["valid"].dropna()))
+
+
+@pytest.mark.parametrize("given", ["out={}/one", "timing={}/timing.json"])
+def test_a_grid_whose_jobs_would_write_over_each_other_is_refused(stage, few, tmp_path, given):
+    ended = stage("train", "-m", "model.n=2,3", f"data={few}", given.format(tmp_path))
+    assert ended.returncode == 2 and "each job would write over the last; give hydra.sweep.dir=FOLDER" in ended.stderr
+    assert not (tmp_path / "one").exists()
 
 
 def test_a_grid_in_parallel_gives_the_same_numbers(stage, few, tmp_path):

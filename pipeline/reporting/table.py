@@ -76,7 +76,7 @@ def join(table: pd.DataFrame, files: list[Path], above: Collection[str] = ()) ->
     """The table and the rows of other tables' CSV files. Raises InputError for a row twice; above: names taken."""
     for file in files:
         if not file.is_file():
-            raise InputError(f"table.join: no file {file}: check it out again, or take it out of the table's config")
+            raise InputError(f"table.join: no file {file}: check it out again, or give table.join=[]")
         other = read(file)
         if twice := [name for name in other.index if name in table.index or name in above]:
             raise InputError(f"table.join: {file} has rows that this table has too: {', '.join(twice)}")
