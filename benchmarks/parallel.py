@@ -83,7 +83,7 @@ def measure(kind: str, ranks: int, softmax: Softmax) -> dict:
     """A line of the table. Without locks each process sees as many words as one alone, so together they see more."""
     shared = None
     if kind == "without locks":
-        shared = Network(setting.architecture("mlp9"), setting.brown().vocabulary).share_memory()
+        shared = Network(setting.architecture("mlp9"), softmax.corpus().vocabulary).share_memory()
     with tempfile.TemporaryDirectory() as folder:
         all_set = multiprocessing.get_context("spawn").Barrier(ranks)
         multiprocessing.spawn(rank, (ranks, kind, softmax, folder, shared, all_set), nprocs=ranks)

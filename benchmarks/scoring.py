@@ -1,5 +1,6 @@
 """Exact scoring against the bare matrix products that it consists of: what the softmax adds to them."""
 
+import inspect
 import time
 
 import numpy as np
@@ -8,11 +9,12 @@ import torch
 
 from benchmarks import setting
 from benchmarks.race import MODELS
+from pipeline.core.networks import softmax
 from pipeline.core.networks.feedforward import Network
 from pipeline.core.scoring import BATCH, log_probabilities
 
 TOKENS = 20_480
-BLOCK = 512  # words of one product, as softmax.log_partition has them
+BLOCK = inspect.signature(softmax.log_partition).parameters["block"].default  # words of one product
 REPEATS = 7
 
 

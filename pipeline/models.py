@@ -145,7 +145,7 @@ def _ngram_file(folder: Path) -> Path:
 
 
 def _options(file: Path) -> DictConfig | None:
-    """What an n-gram is counted by; None where there is no such file, or one that leaves something to its command."""
+    """What an n-gram is counted by; None where no file says all of it: arpa.yaml leaves the path to the command."""
     options = OmegaConf.load(file) if file.is_file() else None
     return None if options is None or OmegaConf.missing_keys(options) else options
 
@@ -159,11 +159,13 @@ def check_corpus(folder: Path, corpus: store.Corpus) -> None:
 
 def _ngram(folder: Path, corpus: store.Corpus, clusters: Path) -> Model:
     file = _ngram_file(folder)
+    if not file.is_file():
+        raise InputError(f"{folder} holds no weights, and there is no {file} to count it again by")
     options = _options(file)
     if options is None:
         raise InputError(
-            f"{folder} holds no weights, and there is no {file} that says all that it takes to count it again; write "
-            f"one, as {file.parent} has them, and make the model by its name"
+            f"{folder} holds no weights, and {file} leaves open what it was counted by; copy that file to another "
+            "name, with everything in it, and make the model by that name"
         )
     chosen = ngrams.Ngram(**OmegaConf.to_container(options))
     try:

@@ -54,8 +54,9 @@ def main(config: Config) -> None:
     built.round(4).to_csv(out / f"{name}.csv")
     figures = reading.figures(built, same)
     markdown, latex = reading.markdown(figures), reading.latex(figures)
-    if not same:
-        markdown, latex = f"{OTHER_CORPUS}\n\n{markdown}", f"% {OTHER_CORPUS}\n{latex}"
+    beside = built.filter(like="paper_").notna().any(axis=None)
+    for note in filter(None, (config.table.note, OTHER_CORPUS if beside and not same else "")):
+        markdown, latex = f"{note}\n\n{markdown}", f"% {note}\n{latex}"
     if not extra.empty:
         extra.round(4).to_csv(out / "extra.csv")
         markdown += f"\nNot in the paper's table:\n\n{reading.markdown(reading.figures(extra, same))}"

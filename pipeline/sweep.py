@@ -1,7 +1,6 @@
 """What a multirun adds to its jobs: one parent run in MLflow, and a table of the grid at the end."""
 
 import atexit
-import re
 import shutil
 import sys
 from pathlib import Path
@@ -34,8 +33,8 @@ class Grid(Callback):
         if config.hydra.launcher._target_.endswith(".SlurmLauncher") and not shutil.which("srun"):
             sys.exit(exit_code("hydra/launcher=slurm: no srun here, so no SLURM; for this machine's cores: joblib"))
         for given in config.hydra.overrides.task:
-            if re.fullmatch(r"\+*(out|timing)=[^,$]*", given):
-                sys.exit(exit_code(f"{given}: each job would write over the last; give hydra.sweep.dir=FOLDER"))
+            if given.lstrip("+").startswith(("out=", "timing=")):
+                sys.exit(exit_code(f"{given}: each job of a grid has a folder of its own; give hydra.sweep.dir=FOLDER"))
         folder = Path(config.hydra.sweep.dir)
         self.parent = tracking.open_sweep(f"{config.hydra.job.name} {folder.parent.name} {folder.name}")
         self.parent.parameters({"overrides": " ".join(config.hydra.overrides.task)})

@@ -158,11 +158,15 @@ def test_table_2_stands_there_where_it_was_made(least):
     columns = own + [f"to_{other}{end}" for other in ("kn5", "interpolated3") for end in ("", "_low", "_high")]
     found = pd.DataFrame(0.9, index=rows.index, columns=columns).assign(seeds=1)
     found.to_csv(folder / "table2" / "intervals.csv")
-    (folder / "table2-train-large.json").write_text('{"seconds": 6000.0, "words_per_second": 11000.0}')
+    costs = {"train-large": {"seconds": 6000.0, "words_per_second": 11000.0, "peak_memory_mb": 951.6}}
+    costs["ngram-kn5"] = {"seconds": 66.0, "peak_memory_mb": 2384.7}
+    for item, cost in costs.items():
+        (folder / f"table2-{item}.json").write_text(json.dumps(cost))
     text = render()
     section = text[text.index('<section id="table2">') : text.index('<section id="words">')]
     assert "0.932" in section and "0.826" in section  # the paper's ratios of its MLP10
-    assert "<td>100.0</td>\n<td>11,000</td>" in section and "<td>30,240</td>\n<td>39</td>" in section
+    assert "<td>100.0</td>\n<td>11,000</td>\n<td>952</td>" in section and "<td>30,240</td>\n<td>39</td>" in section
+    assert "<td>1.1</td>\n<td></td>\n<td>2385</td>" in section and "<td>the sum</td>\n<td>101.1</td>" in section
 
 
 def test_a_figure_is_the_same_for_the_same_data_and_takes_the_colour_of_the_text():

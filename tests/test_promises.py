@@ -68,10 +68,13 @@ def test_every_stage_that_a_command_of_dvc_names_is_in_the_pipeline():
         for text in texts
         for words in re.findall(r"dvc repro((?: [\w./:@-]+)+)", text)
         for name in words.split()
-        if not name.startswith("-") and not name.endswith(".yaml")
+        if not name.startswith("-")
     ]
     assert {"preprocess", "train@mlp5-0", "experiments/table2/dvc.yaml:preprocess"} <= set(named)
     for name in named:
+        if name.endswith(".yaml"):
+            assert name in LOCKS
+            continue
         file, colon, stage = name.rpartition(":")
         assert stage.partition("@")[0] in stages[file + colon], name
 
@@ -114,6 +117,8 @@ def test_a_mixture_depends_on_its_components(file):
         words = dict(word.partition("=")[::2] for word in stage.cmd.split())
         mixture = yaml.safe_load((ROOT / "conf" / "mix" / f"{words['mix']}.yaml").read_text())
         components = [part.replace("${seed}", words.get("seed", "0")) for part in mixture["components"]]
+        if "seed" in words:
+            assert stage.name == f"mix@{words['mix']}-{words['seed']}"
         folder = words.get("predictions", "predictions")
         read = {os.path.relpath(dependency.fs_path, ROOT) for dependency in stage.deps}
         assert {f"{folder}/{part}" for part in components} == {path for path in read if path.startswith(folder)}, stage
@@ -137,6 +142,14 @@ def test_nothing_is_sent_anywhere():
 def test_the_table_of_the_readme_is_the_reports():
     committed = reporting.read(ROOT / "reports" / "table1.csv")
     assert reading.markdown(reading.short(committed, "kn5")) in README
+
+
+def test_a_table_says_what_its_figures_are_of():
+    for ending in ("md", "tex"):
+        files = (f"table1.{ending}", f"table2/table2.{ending}")
+        table1, table2 = ((ROOT / "reports" / file).read_text() for file in files)
+        assert "another corpus than ours" in table2 and "another corpus than ours" not in table1
+        assert all("hold the interpolated model" in text for text in (table1, table2))
 
 
 @pytest.mark.parametrize("file", LOCKS)
@@ -174,21 +187,29 @@ def test_every_network_and_mixture_reaches_the_papers_ratio(yardstick):
 
 
 def test_the_figures_of_table2_in_the_text_are_the_reports():
-    """Test, and validation in brackets; the README has test alone, and an interval."""
+    """Each beside what it is over: test, and validation in brackets; the README has test alone, and an interval."""
     ratios = pd.read_csv(ROOT / "reports" / "table2" / "table2-ratios.csv", index_col=["name", "over"])
     shown = ratios.select_dtypes("number").map(lambda value: f"{value:.3f}".removeprefix("0"))
     page = " ".join((ROOT / "docs" / "results.md").read_text(encoding="utf-8").split())
     table2 = page[page.index("**Table 2.**") :]
-    quoted = [("large-mixed", over) for over in ("interpolated3", "kn5-srilm", "kn5")]
-    more = [("large-conditional", "kn5"), ("large-kn5", "kn5"), ("large", "kn5"), ("large", "interpolated3")]
-    for which in quoted + more:
-        assert f"{shown['test'][which]} ({shown['valid'][which]})" in table2, which
+    for name, over, words in (
+        ("large-mixed", "interpolated3", "over the trigram {},"),
+        ("large-mixed", "kn5-srilm", "SRILM's default, the back-off form with what is seen once dropped, {},"),
+        ("large-mixed", "kn5", "our interpolated Kneser-Ney 5, which drops nothing, {},"),
+        ("large-conditional", "kn5", "weights learned by the context's frequency {}."),
+        ("large-kn5", "kn5", "Kneser-Ney model in place of the trigram: {}."),
+        ("large", "kn5", "by itself has {} of the interpolated Kneser-Ney 5"),
+        ("large", "interpolated3", "and {} of the trigram."),
+    ):
+        both = f"{shown['test'][name, over]} ({shown['valid'][name, over]})"
+        assert words.format(both) in table2, (name, over)
     ends = shown.loc["large-mixed", "kn5"]
     assert f"{ends['test_low']} to {ends['test_high']} ({ends['valid_low']} to {ends['valid_high']})" in table2
     said = " ".join(README.split())
-    said = said[said.index("Table 2, on another corpus") : said.index("Test perplexity of")]
-    for figure in [*(shown["test"][which] for which in quoted), f"{ends['test_low']} to {ends['test_high']}"]:
-        assert figure in said, figure
+    test = shown["test"]["large-mixed"]
+    assert f"{test['interpolated3']} of the trigram" in said
+    assert f"Kneser-Ney 5 {test['kn5-srilm']} in SRILM's back-off form, but {test['kn5']} in our" in said
+    assert f"interpolated one, 95 % {ends['test_low']} to {ends['test_high']} (" in said
 
 
 def test_the_requirements_are_all_pinned_and_name_no_address():

@@ -44,6 +44,7 @@ class Table:
     yardsticks: list[str]  # rows to which the others are compared by ratio; the first stands in the README
     same_corpus: bool  # as the paper's, so that perplexities compare; if not, ratios to the yardsticks alone do
     join: list[str]  # files of other tables whose rows join the extra ones, so that they need not be computed again
+    note: str = ""  # what to know before reading it
 
 
 def folders_of(row: Row, predictions: Path, seeds: list[int]) -> list[Path]:
