@@ -9,8 +9,9 @@ two processes write into the same memory, each with its own words; nothing is ex
 
 import tempfile
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from multiprocessing.synchronize import Barrier
+from multiprocessing.synchronize import Barrier, Lock
 from pathlib import Path
 
 import pandas as pd
@@ -42,6 +43,7 @@ class Softmax:
         return Corpus(stream, stream[:1000], self.vocabulary, 0)
 
 
+NO_OTHERS = nullcontext()
 SOFTMAXES = [
     Softmax("full", 0, 0, 51_200),
     Softmax("sampled, 1,024 words", 1024, 0, 51_200),
@@ -50,20 +52,36 @@ SOFTMAXES = [
 
 
 def timed(
-    network: Network, softmax: Softmax, corpus: Corpus, seed: int, ready: Callable[[], object] = lambda: None
+    network: Network,
+    softmax: Softmax,
+    corpus: Corpus,
+    seed: int,
+    turn: AbstractContextManager = NO_OTHERS,
+    ready: Callable[[], object] = lambda: None,
 ) -> float:
-    """Seconds for the words of training; `ready` returns when all may begin."""
+    """Seconds for the words of training. Of processes that share a network each sets its parameters while it has the
+    `turn`: torch draws normal numbers in place, and two at once leave NaN. `ready` returns when all may begin."""
 
     def forget() -> None:
         if hasattr(network, "exchange"):
             network.exchange.bytes, network.exchange.seconds = 0, 0.0
 
-    run = setting.trainer(network, setting.recipe(samples=softmax.samples), corpus, seed)
+    with turn:
+        run = setting.trainer(network, setting.recipe(samples=softmax.samples), corpus, seed)
     ready()
     return setting.seconds_for(softmax.words, run, warm=forget)
 
 
-def rank(number: int, ranks: int, kind: str, softmax: Softmax, folder: str, shared: Network | None, all_set: Barrier):
+def rank(
+    number: int,
+    ranks: int,
+    kind: str,
+    softmax: Softmax,
+    folder: str,
+    shared: Network | None,
+    turn: Lock,
+    all_set: Barrier,
+):
     """One process; its figures go into a file."""
     corpus = softmax.corpus()
     if shared is None:
@@ -73,8 +91,7 @@ def rank(number: int, ranks: int, kind: str, softmax: Softmax, folder: str, shar
         figures = {"seconds": seconds, "bytes": exchange.bytes, "share": exchange.seconds / seconds}
         dist.destroy_process_group()
     else:
-        # Each sets the parameters at its start; none may train while another still does.
-        figures = {"seconds": timed(shared, softmax, corpus, number, all_set.wait), "bytes": 0, "share": 0.0}
+        figures = {"seconds": timed(shared, softmax, corpus, number, turn, all_set.wait), "bytes": 0, "share": 0.0}
     figures |= {"memory": app.peak_memory_mb()}
     pd.Series(figures).to_json(Path(folder, f"{number}.json"))
 
@@ -85,8 +102,9 @@ def measure(kind: str, ranks: int, softmax: Softmax) -> dict:
     if kind == "without locks":
         shared = Network(setting.architecture("mlp9"), softmax.corpus().vocabulary).share_memory()
     with tempfile.TemporaryDirectory() as folder:
-        all_set = multiprocessing.get_context("spawn").Barrier(ranks)
-        multiprocessing.spawn(rank, (ranks, kind, softmax, folder, shared, all_set), nprocs=ranks)
+        own = multiprocessing.get_context("spawn")
+        arguments = (ranks, kind, softmax, folder, shared, own.Lock(), own.Barrier(ranks))
+        multiprocessing.spawn(rank, arguments, nprocs=ranks)
         found = pd.DataFrame([pd.read_json(path, typ="series") for path in Path(folder).glob("*.json")])
     words = softmax.words * (ranks if shared is not None else 1)
     return {
