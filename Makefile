@@ -64,7 +64,7 @@ bench: .venv/installed  ## training against plain PyTorch, scoring, cost by size
 	dvc repro --force --single-item page
 
 publish: .venv/installed  ## MLflow's store from the results, with models to load and serve; to MLFLOW_TRACKING_URI
-	python -m pipeline.publish
+	python -m pipeline.commands.publish
 
 search: .venv/installed  ## a grid of conf/search on all cores, GRID=recipe: table and picture in reports/
 	python -m pipeline.train -m +search=$(GRID) hydra/launcher=joblib hydra.launcher.n_jobs=$(JOBS)
@@ -83,7 +83,7 @@ demo: .venv/installed  ## every stage on 20 texts with a tiny network, in output
 	@cat $(DEMO)/reports/table1.md && echo "Twenty texts: these figures only show that every stage works."
 
 verify: .venv/installed  ## are this run's perplexities those of the committed table?
-	python -m pipeline.verify
+	python -m pipeline.commands.verify
 
 test: lint  ## lint and all tests that need nothing but the environment
 	python -m pytest -n $(JOBS) --dist loadfile -m "not peers" $(TESTS)

@@ -13,7 +13,7 @@ import pandas as pd
 import torch
 
 from benchmarks import batches, parallel, race, sampling, scaling, scoring
-from pipeline.reporting import reading
+from pipeline.reporting import markup
 
 PARTS = {
     "race": race,
@@ -53,7 +53,7 @@ def race_text(curves: pd.DataFrame) -> str:
 
 
 def _markdown(table: pd.DataFrame) -> str:
-    return reading.markdown(table.map(_shown))
+    return markup.markdown(table.map(_shown))
 
 
 def _shown(value: str | float) -> str:

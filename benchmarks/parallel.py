@@ -19,10 +19,10 @@ import torch.distributed as dist
 import torch.multiprocessing as multiprocessing
 
 from benchmarks import setting, zipf
-from pipeline import app
-from pipeline.core import parallel
-from pipeline.core.networks.feedforward import Network
-from pipeline.core.training import Corpus
+from pipeline.networks.feedforward import Network
+from pipeline.running import app
+from pipeline.training import parallel
+from pipeline.training.trainer import Corpus
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor, nn
 
-from pipeline.core.networks.architecture import Architecture
-from pipeline.core.networks.feedforward import Network
+from pipeline.networks.architecture import Architecture
+from pipeline.networks.feedforward import Network
 
 BATCH = 256
 

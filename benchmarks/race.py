@@ -16,7 +16,7 @@ import pandas as pd
 import torch
 
 from benchmarks import plain, setting
-from pipeline import app, tracking
+from pipeline.running import app, tracking
 
 MODELS = ["mlp1", "mlp9"]
 RATES = [5e-4, 1e-3, 2e-3, 4e-3]  # of the plain loop; 8e-3 is far behind (reports/LOG.md)

@@ -9,10 +9,10 @@ import time
 import pandas as pd
 
 from benchmarks import setting, zipf
-from pipeline import app
-from pipeline.core.ngrams import counts, kneser_ney
-from pipeline.core.scoring import log_probabilities
-from pipeline.core.training import Corpus
+from pipeline.networks.scoring import log_probabilities
+from pipeline.ngrams import counts, kneser_ney
+from pipeline.running import app
+from pipeline.training.trainer import Corpus
 
 VOCABULARIES = [5_000, 18_000, 50_000, 100_000]  # at a million words
 TOKENS = [100_000, 1_000_000, 14_000_000]  # at 18,000 words of vocabulary

@@ -9,9 +9,9 @@ import torch
 
 from benchmarks import setting
 from benchmarks.race import MODELS
-from pipeline.core.networks import softmax
-from pipeline.core.networks.feedforward import Network
-from pipeline.core.scoring import BATCH, log_probabilities
+from pipeline.networks import softmax
+from pipeline.networks.feedforward import Network
+from pipeline.networks.scoring import BATCH, log_probabilities
 
 TOKENS = 20_480
 BLOCK = inspect.signature(softmax.log_partition).parameters["block"].default  # words of one product

@@ -10,14 +10,14 @@ from pathlib import Path
 import torch
 from omegaconf import OmegaConf
 
-from pipeline import store
-from pipeline.core import evaluation
-from pipeline.core.checkpoint import Forgetful
-from pipeline.core.networks.architecture import Architecture
-from pipeline.core.networks.base import Network
-from pipeline.core.networks.families import build
-from pipeline.core.scoring import log_probabilities
-from pipeline.core.training import Corpus, Epoch, Progress, Recipe, Trainer
+from pipeline.data import evaluation
+from pipeline.data.corpus import read_corpus
+from pipeline.networks.architecture import Architecture
+from pipeline.networks.base import Network
+from pipeline.networks.families import build
+from pipeline.networks.scoring import log_probabilities
+from pipeline.training.checkpoint import Forgetful
+from pipeline.training.trainer import Corpus, Epoch, Progress, Recipe, Trainer
 
 
 def recipe(name: str = "modern", **changes) -> Recipe:
@@ -32,7 +32,7 @@ def architecture(model: str) -> Architecture:
 
 def brown() -> Corpus:
     """The preprocessed Brown corpus, as training reads it."""
-    corpus = store.read_corpus("data/brown")
+    corpus = read_corpus("data/brown")
     return Corpus(corpus.train, corpus.valid, len(corpus.vocabulary), corpus.mark)
 
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from pipeline import app, store
-from pipeline.core import statistics
-from pipeline.core.errors import InputError
-from pipeline.reporting import bytext
+from pipeline.data.corpus import read_corpus
+from pipeline.data.errors import InputError
+from pipeline.reporting import by_text, resampling
+from pipeline.running import app
 
 COLUMNS = ["claim", "of", "better", "than", "paper", "ours", "low", "high", "holds"]
 
@@ -68,16 +68,16 @@ class Config:
 
 def main(config: Config) -> None:
     """Writes <name>.csv and <name>.md into config.out."""
-    corpus, out = store.read_corpus(config.data), Path(config.out)
-    texts = bytext.texts_of(corpus, config.split)
+    corpus, out = read_corpus(config.data), Path(config.out)
+    texts = by_text.texts_of(corpus, config.split)
     sums = {
-        name: bytext.sums(texts, bytext.folders(Path(config.predictions), name, config.seeds), config.split)
+        name: by_text.sums(texts, by_text.folders(Path(config.predictions), name, config.seeds), config.split)
         for claim in config.claims
         for name in (claim.better, claim.than)
     }
     lines = []
     for claim in config.claims:
-        ratio = statistics.ratio(sums[claim.than], sums[claim.better], texts["tokens"].to_numpy())
+        ratio = resampling.ratio(sums[claim.than], sums[claim.better], texts["tokens"].to_numpy())
         holds = verdict(claim, ratio.low - 1, ratio.high - 1)
         figures = (claim.paper, ratio.value - 1, ratio.low - 1, ratio.high - 1, holds)
         lines.append((claim.says, "perplexity", claim.better, claim.than, *figures))

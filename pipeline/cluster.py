@@ -8,9 +8,11 @@ from pathlib import Path
 import numpy as np
 from tqdm import tqdm
 
-from pipeline import app, classfile, store, tracking
-from pipeline.core.errors import InputError, check_above_zero
-from pipeline.core.ngrams import clusters
+from pipeline.data.corpus import read_corpus
+from pipeline.data.errors import InputError, check_above_zero
+from pipeline.data.files import write_timing
+from pipeline.ngrams import class_file, exchange
+from pipeline.running import app, tracking
 
 log = logging.getLogger(__name__)
 
@@ -38,7 +40,7 @@ class Config:
 
 def main(config: Config) -> None:
     """Writes classes.csv into config.out."""
-    corpus, out = store.read_corpus(config.data), Path(config.out)
+    corpus, out = read_corpus(config.data), Path(config.out)
     words = len(corpus.vocabulary)
     if config.classes > words:
         raise InputError(f"classes={config.classes}: more than the {words:,} words of the vocabulary")
@@ -53,7 +55,7 @@ def main(config: Config) -> None:
                 bar.update()
                 bar.set_postfix(gain=f"{gain / len(corpus.train):.2e} a word")
 
-            found = clusters.exchange(
+            found = exchange.exchange(
                 corpus.train,
                 words,
                 config.classes,
@@ -64,10 +66,10 @@ def main(config: Config) -> None:
                 config.seed,
                 progress,
             )
-        classfile.write(out / "classes.csv", found, corpus.vocabulary, np.bincount(corpus.train, minlength=words))
+        class_file.write(out / "classes.csv", found, corpus.vocabulary, np.bincount(corpus.train, minlength=words))
         timing = app.cost(start)
-        store.write_timing(Path(config.timing), timing)
-        perplexity = clusters.perplexity(corpus.train, found)
+        write_timing(Path(config.timing), timing)
+        perplexity = exchange.perplexity(corpus.train, found)
         run.metrics({"class_bigram_perplexity": perplexity} | timing)
         log.info("%d classes: class bigram perplexity on the training part %.3f", config.classes, perplexity)
 

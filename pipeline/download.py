@@ -15,9 +15,10 @@ from pathlib import Path
 import pooch
 import requests
 
-from pipeline import app, archives
-from pipeline.core.errors import InputError
-from pipeline.corpora import PACKED, CorpusConfig, Source
+from pipeline.data.errors import InputError
+from pipeline.running import app
+from pipeline.text import archives
+from pipeline.text.config import PACKED, CorpusConfig, Source
 
 log = logging.getLogger(__name__)
 pooch.get_logger().setLevel(logging.WARNING)  # of a file without a digest it says what to write into a program

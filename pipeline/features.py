@@ -7,9 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
-from pipeline import app, store, tracking
-from pipeline.core import cooccurrence
-from pipeline.core.errors import InputError, check_above_zero
+from pipeline.data.corpus import read_corpus
+from pipeline.data.errors import InputError, check_above_zero
+from pipeline.data.files import replacing, write_timing
+from pipeline.networks import cooccurrence
+from pipeline.running import app, tracking
 
 log = logging.getLogger(__name__)
 
@@ -34,17 +36,17 @@ class Config:
 def main(config: Config) -> None:
     """Writes features.npy, (V, m) float32, into config.out."""
     start = time.perf_counter()
-    corpus = store.read_corpus(config.data)
+    corpus = read_corpus(config.data)
     words = len(corpus.vocabulary)
     if config.m >= words:
         raise InputError(f"m={config.m}: must be below the {words:,} words of the vocabulary")
     chosen = {key: getattr(config, key) for key in ("m", "contexts", "reach")}
     with tracking.run("features", f"svd{config.m}", 0, chosen, corpus.counts["digest"]) as run:
         found = cooccurrence.features(corpus.train, words, config.m, config.contexts, config.reach)
-        with store.replacing(Path(config.out, "features.npy")) as temporary:
+        with replacing(Path(config.out, "features.npy")) as temporary:
             np.save(temporary, found)
         timing = app.cost(start)
-        store.write_timing(Path(config.timing), timing)
+        write_timing(Path(config.timing), timing)
         run.metrics(timing)
         log.info("%d features of %s words", config.m, f"{words:,}")
 

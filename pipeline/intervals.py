@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from pipeline import app, store
-from pipeline.core import statistics
-from pipeline.core.errors import InputError
-from pipeline.reporting import bytext
+from pipeline.data.corpus import SPLITS, read_corpus
+from pipeline.data.errors import InputError
+from pipeline.reporting import by_text, resampling
 from pipeline.reporting.table import Table, folders_of
+from pipeline.running import app
 
 log = logging.getLogger(__name__)
 
@@ -31,15 +31,15 @@ class Config:
 def main(config: Config) -> None:
     """Writes intervals.csv, and genres.csv where the corpus has genres, into config.out: of the table's models that are
     there."""
-    corpus, predictions, out = store.read_corpus(config.data), Path(config.predictions), Path(config.out)
-    texts = {split: bytext.texts_of(corpus, split) for split in store.SPLITS}
+    corpus, predictions, out = read_corpus(config.data), Path(config.predictions), Path(config.out)
+    texts = {split: by_text.texts_of(corpus, split) for split in SPLITS}
     rows = config.table.rows + config.table.extra
     folders = {row.name: found for row in rows if (found := folders_of(row, predictions, config.seeds))}
     if not folders:
         raise InputError(f"{predictions}: no predictions of any row of the table; run `dvc repro`")
     yardsticks = [name for name in config.table.yardsticks if name in folders]
     sums = {
-        split: {name: bytext.sums(texts[split], folders[name], split) for name in folders}
+        split: {name: by_text.sums(texts[split], folders[name], split) for name in folders}
         for split in ("valid", "test")
     }
     table = intervals(texts["test"], sums["test"], yardsticks)
@@ -49,8 +49,8 @@ def main(config: Config) -> None:
     out.mkdir(parents=True, exist_ok=True)
     table.to_csv(out / "intervals.csv", float_format="%.5f")
     if corpus.texts["genre"].any():
-        sums["train"] = {name: bytext.train_sums(texts["train"], folders[name][0]) for name in folders}
-        by_split = {split: genres(texts[split], sums[split]) for split in store.SPLITS}
+        sums["train"] = {name: by_text.train_sums(texts["train"], folders[name][0]) for name in folders}
+        by_split = {split: genres(texts[split], sums[split]) for split in SPLITS}
         pd.concat(by_split, names=["split"]).to_csv(out / "genres.csv", float_format="%.4f")
     log.info("%d models on %d texts of test", len(table), len(texts["test"]))
 
@@ -64,10 +64,10 @@ def intervals(texts: pd.DataFrame, sums: dict[str, np.ndarray], yardsticks: list
     tokens = texts["tokens"].to_numpy()
     lines = {}
     for name, own in sums.items():
-        found = statistics.perplexity(own, tokens)
+        found = resampling.perplexity(own, tokens)
         lines[name] = {"perplexity": found.value, "low": found.low, "high": found.high}
         for other in yardsticks:
-            ratio = statistics.ratio(own, sums[other], tokens)
+            ratio = resampling.ratio(own, sums[other], tokens)
             lines[name] |= {f"to_{other}": ratio.value, f"to_{other}_low": ratio.low, f"to_{other}_high": ratio.high}
     return pd.DataFrame.from_dict(lines, orient="index").rename_axis("name")
 

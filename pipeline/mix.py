@@ -7,10 +7,13 @@ from pathlib import Path
 
 import numpy as np
 
-from pipeline import app, store, tracking
-from pipeline.core import conditional, mixture
-from pipeline.core.errors import InputError, check_above_zero
-from pipeline.core.ngrams import counts, interpolated
+from pipeline.data import mixture
+from pipeline.data.corpus import Corpus, read_corpus
+from pipeline.data.errors import InputError, check_above_zero
+from pipeline.data.files import write_json, write_timing
+from pipeline.data.predictions import read_predictions, write_mixture_predictions
+from pipeline.ngrams import bins, counts, interpolated
+from pipeline.running import app, tracking
 
 log = logging.getLogger(__name__)
 
@@ -51,40 +54,40 @@ class Config:
 
 def main(config: Config) -> None:
     """Writes the arrays and metrics.json into config.out."""
-    corpus = store.read_corpus(config.data)
+    corpus = read_corpus(config.data)
     with tracking.run("mix", config.name, config.seed, {"mix": asdict(config.mix)}, corpus.counts["digest"]) as run:
         start = time.perf_counter()
         parts = {split: _parts(config, corpus, split) for split in ("valid", "test")}
         mixed, weights = (_conditional if config.mix.conditional else _everywhere)(config.mix, corpus, parts)
-        metrics = store.write_mixture_predictions(Path(config.out), corpus, mixed)
-        store.write_json(Path(config.out, "weights.json"), weights)
+        metrics = write_mixture_predictions(Path(config.out), corpus, mixed)
+        write_json(Path(config.out, "weights.json"), weights)
         run.parameters({"weights": weights})
         timing = app.cost(start)
-        store.write_timing(Path(config.timing), timing)
+        write_timing(Path(config.timing), timing)
         run.metrics(metrics | timing)
         log.info("%s: validation %.2f, test %.2f", config.name, metrics["valid"], metrics["test"])
 
 
-def _everywhere(mix: Mix, corpus: store.Corpus, parts: dict[str, np.ndarray]) -> tuple[dict, dict]:
+def _everywhere(mix: Mix, corpus: Corpus, parts: dict[str, np.ndarray]) -> tuple[dict, dict]:
     """The mixture of each split by one set of weights, and the weights by component."""
     weights = mix.weights or mixture.fit_weights(parts["valid"], mix.tolerance).tolist()
     mixed = {split: mixture.mix(part, weights) for split, part in parts.items()}
     return mixed, dict(zip(mix.components, weights, strict=True))
 
 
-def _conditional(mix: Mix, corpus: store.Corpus, parts: dict[str, np.ndarray]) -> tuple[dict, dict]:
+def _conditional(mix: Mix, corpus: Corpus, parts: dict[str, np.ndarray]) -> tuple[dict, dict]:
     """The mixture of each split by weights for each bin, and the weights by bin and component."""
     counted = counts.count(corpus.train, interpolated.ORDER - 1, len(corpus.vocabulary))
-    bins = {split: interpolated.context_bins(counted, corpus.before(split), corpus.ids(split)) for split in parts}
-    fitted = conditional.fit(parts["valid"], bins["valid"], mix.tolerance)
-    mixed = {split: conditional.mix(part, bins[split], fitted) for split, part in parts.items()}
+    binned = {split: interpolated.context_bins(counted, corpus.before(split), corpus.ids(split)) for split in parts}
+    fitted = bins.fit(parts["valid"], binned["valid"], mix.tolerance)
+    mixed = {split: bins.mix(part, binned[split], fitted) for split, part in parts.items()}
     every = {"everywhere": fitted.everywhere} | fitted.weights
     return mixed, {q: dict(zip(mix.components, a.tolist(), strict=True)) for q, a in every.items()}
 
 
-def _parts(config: Config, corpus: store.Corpus, split: str) -> np.ndarray:
+def _parts(config: Config, corpus: Corpus, split: str) -> np.ndarray:
     """The log-probabilities of each component (K, T)."""
-    parts = [store.read_predictions(Path(config.predictions, part), split) for part in config.mix.components]
+    parts = [read_predictions(Path(config.predictions, part), split) for part in config.mix.components]
     for part, array in zip(config.mix.components, parts, strict=True):
         if len(array) != len(corpus.ids(split)):
             raise InputError(

@@ -6,11 +6,14 @@ import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from pipeline import app, store, tracking
-from pipeline.core.errors import InputError
-from pipeline.core.ngrams import arpa
-from pipeline.core.ngrams.backoff import Backoff
-from pipeline.ngrams import Ngram, fit
+from pipeline.data.corpus import SPLITS, read_corpus
+from pipeline.data.errors import InputError
+from pipeline.data.files import replacing, write_timing
+from pipeline.data.predictions import write_base_predictions
+from pipeline.ngrams import arpa
+from pipeline.ngrams.backoff import Backoff
+from pipeline.ngrams.build import Ngram, fit
+from pipeline.running import app, tracking
 
 log = logging.getLogger(__name__)
 
@@ -30,17 +33,17 @@ class Config:
 
 def main(config: Config) -> None:
     """Writes the arrays and metrics.json into config.out."""
-    corpus = store.read_corpus(config.data)
+    corpus = read_corpus(config.data)
     with tracking.run("ngram", config.name, 0, {"ngram": asdict(config.ngram)}, corpus.counts["digest"]) as run:
         start = time.perf_counter()
         model = fit(config.ngram, corpus, Path(config.clusters))
         if config.export and not isinstance(model, Backoff):
             raise InputError("export: only Kneser-Ney and ARPA models have the form of an ARPA file")
         fitted = time.perf_counter()
-        raw = {split: model.log_probabilities(corpus.before(split), corpus.ids(split)) for split in store.SPLITS}
-        metrics = store.write_base_predictions(Path(config.out), corpus, raw)
+        raw = {split: model.log_probabilities(corpus.before(split), corpus.ids(split)) for split in SPLITS}
+        metrics = write_base_predictions(Path(config.out), corpus, raw)
         timing = app.cost(start) | {"fit_seconds": fitted - start}
-        store.write_timing(Path(config.timing), timing)
+        write_timing(Path(config.timing), timing)
         run.metrics(metrics | timing)
         if config.export:
             _export(model, corpus.vocabulary, Path(config.export))
@@ -50,7 +53,7 @@ def main(config: Config) -> None:
 def _export(model: Backoff, vocabulary: list[str], path: Path) -> None:
     opened = gzip.open if path.suffix == ".gz" else open
     path.parent.mkdir(parents=True, exist_ok=True)
-    with store.replacing(path) as temporary, opened(temporary, "wt", encoding="utf-8") as file:
+    with replacing(path) as temporary, opened(temporary, "wt", encoding="utf-8") as file:
         file.writelines(f"{line}\n" for line in arpa.write(model, vocabulary))
 
 

@@ -11,9 +11,11 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 
-from pipeline import app, store
-from pipeline.core.errors import InputError
+from pipeline.data.corpus import SPLITS
+from pipeline.data.errors import InputError
+from pipeline.data.files import read_json, replacing
 from pipeline.reporting import figures, style, table
+from pipeline.running import app
 
 YARDSTICK, TRIGRAM = "kn5", "interpolated3"  # whose ratios compare with the paper's
 COSTS = ["seconds", "words_per_second", "peak_memory_mb"]  # of what a stage says of its time
@@ -87,7 +89,7 @@ def main(config: Config) -> None:
         figures={name: Markup(style.inline(svg, name)) for name, svg in drawn.items()},
     )
     out.mkdir(parents=True, exist_ok=True)
-    with store.replacing(out / "index.html") as temporary:
+    with replacing(out / "index.html") as temporary:
         temporary.write_text(page, encoding="utf-8")
     (out / "ratios.svg").write_text(style.alone(drawn["ratios"]), encoding="utf-8")
     pd.DataFrame(spent, columns=["item", *COSTS]).sort_values("item").round(1).to_csv(out / "costs.csv", index=False)
@@ -183,7 +185,7 @@ def splits(genres: pd.DataFrame, imaginative: list[str], model: str) -> dict[str
 def costs(timings: Path, known: Path) -> list[dict]:
     """What each item of the pipeline took where it ran last, the longest first: here, by the files in `timings`, or
     elsewhere, by the table `known` of an earlier page."""
-    here = {file.stem: store.read_json(file) for file in timings.glob("*.json")}
+    here = {file.stem: read_json(file) for file in timings.glob("*.json")}
     found = pd.DataFrame.from_dict(here, orient="index").reindex(columns=COSTS)
     if known.is_file():
         found = found.combine_first(pd.read_csv(known, index_col="item"))
@@ -209,8 +211,8 @@ def stream(data: Path) -> list[dict]:
     file = data / "counts.json"
     if not file.is_file():
         return []
-    counts = store.read_json(file)
-    ours = counts | dict(zip(store.SPLITS, np.diff(counts["boundaries"]).tolist(), strict=True))
+    counts = read_json(file)
+    ours = counts | dict(zip(SPLITS, np.diff(counts["boundaries"]).tolist(), strict=True))
     return [{"what": key, "ours": ours[key], "paper": value} for key, value in counts["paper"].items()]
 
 

@@ -17,12 +17,14 @@ import pandas as pd
 from tqdm import tqdm
 from tqdm.utils import CallbackIOWrapper
 
-from pipeline import app, archives, store
-from pipeline.core import corpus as text_of
-from pipeline.core import senate, vocabulary
-from pipeline.core.errors import InputError
-from pipeline.core.symbols import PARAGRAPH, TEXT
-from pipeline.corpora import MARKS, PACKED, CorpusConfig
+from pipeline.data.corpus import SPLITS, Corpus, write_corpus
+from pipeline.data.errors import InputError
+from pipeline.data.files import digest
+from pipeline.data.symbols import PARAGRAPH, TEXT
+from pipeline.running import app
+from pipeline.text import archives, senate, vocabulary
+from pipeline.text import readers as text_of
+from pipeline.text.config import MARKS, PACKED, CorpusConfig
 
 log = logging.getLogger(__name__)
 
@@ -73,7 +75,7 @@ def main(config: Config) -> None:
         text_of.fold if corpus.fold else None,
         corpus.proper,
     )
-    splits = {split: ids[a:b] for split, a, b in zip(store.SPLITS, boundaries[:-1], boundaries[1:], strict=True)}
+    splits = {split: ids[a:b] for split, a, b in zip(SPLITS, boundaries[:-1], boundaries[1:], strict=True)}
     measured["vocabulary"] = len(kept)
     _check(corpus, measured)
 
@@ -88,10 +90,10 @@ def main(config: Config) -> None:
         "unknown_rate": {split: float(each[unknown].sum() / each.sum()) for split, each in frequency.items()},
         "unseen_words": int(unseen.sum()),
         "unseen_tokens": {split: int(each[unseen].sum()) for split, each in frequency.items()},
-        "digest": store.digest(*splits.values()),
+        "digest": digest(*splits.values()),
     }
     texts_table = _text_table(corpus, names, ends, boundaries)
-    store.write_corpus(Path(config.out), store.Corpus(kept, **splits, texts=texts_table, counts=counts))
+    write_corpus(Path(config.out), Corpus(kept, **splits, texts=texts_table, counts=counts))
     log.info("%s: %s", corpus.name, ", ".join(f"{value:,} {key}" for key, value in measured.items()))
 
 
@@ -122,7 +124,7 @@ def _paths(corpus: CorpusConfig) -> list[Path]:
     there = "found: " + (", ".join(path.name for path in files[:5]) + ", ..." * (len(files) > 5) or "nothing")
     if corpus.by_file:
         chosen = []
-        for split in store.SPLITS:
+        for split in SPLITS:
             pattern = corpus.splits[split]
             of_split = [path for path in files if re.fullmatch(pattern, path.name)]
             if len(of_split) != 1:
@@ -235,7 +237,7 @@ def _text_table(corpus: CorpusConfig, names: list[str], ends: list[int], boundar
     rows = []
     for name, first, end in zip(names, [0, *ends[:-1]], ends, strict=True):
         genre = corpus.genres.get(name.rstrip("0123456789"), "")
-        for split, low, high in zip(store.SPLITS, boundaries[:-1], boundaries[1:], strict=True):
+        for split, low, high in zip(SPLITS, boundaries[:-1], boundaries[1:], strict=True):
             if max(first, low) < min(end, high):
                 rows.append((name, genre, max(first, low), min(end, high), split))
     return pd.DataFrame(rows, columns=["name", "genre", "first", "end", "split"])

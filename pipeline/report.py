@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pandas as pd
 
-from pipeline import app, store
-from pipeline.core.errors import InputError
-from pipeline.reporting import curves, reading, style, table, wordclasses
+from pipeline.data.corpus import read_corpus
+from pipeline.data.errors import InputError
+from pipeline.data.files import replacing
+from pipeline.reporting import curves, markup, style, table, word_classes
 from pipeline.reporting.table import Table
+from pipeline.running import app
 
 OPTIMISTIC = (
     "Validation figures are optimistic: recipe, stopping, mixture weights and the share for unseen words were chosen "
@@ -42,7 +44,7 @@ class Config:
 def main(config: Config) -> None:
     """Writes <name>.csv, .md, .tex and .svg, <name>-ratios.csv, extra.csv, classes.csv and .md into config.out, and
     the table into the README."""
-    corpus, predictions, out = store.read_corpus(config.data), Path(config.predictions), Path(config.out)
+    corpus, predictions, out = read_corpus(config.data), Path(config.predictions), Path(config.out)
     rows = config.table.rows
     built = table.build(rows, predictions, corpus, config.seeds)
     extra = table.build(config.table.extra, predictions, corpus, config.seeds)
@@ -52,14 +54,14 @@ def main(config: Config) -> None:
     out.mkdir(parents=True, exist_ok=True)
     name, same = config.name, config.table.same_corpus
     built.round(4).to_csv(out / f"{name}.csv")
-    figures = reading.figures(built, same)
-    markdown, latex = reading.markdown(figures), reading.latex(figures)
+    figures = markup.figures(built, same)
+    markdown, latex = markup.markdown(figures), markup.latex(figures)
     beside = built.filter(like="paper_").notna().any(axis=None)
     for note in filter(None, (config.table.note, OTHER_CORPUS if beside and not same else "")):
         markdown, latex = f"{note}\n\n{markdown}", f"% {note}\n{latex}"
     if not extra.empty:
         extra.round(4).to_csv(out / "extra.csv")
-        markdown += f"\nNot in the paper's table:\n\n{reading.markdown(reading.figures(extra, same))}"
+        markdown += f"\nNot in the paper's table:\n\n{markup.markdown(markup.figures(extra, same))}"
     everything = pd.concat([built, extra])
     ratios = table.ratios(everything, config.table.yardsticks, _intervals(config.intervals))
     if not ratios.empty:
@@ -69,19 +71,19 @@ def main(config: Config) -> None:
             label = ", ".join([row["row"]] + [f"{key} = {row[key]}" for key in ("n", "c") if pd.notna(row[key])])
             markdown += (
                 f"\nPerplexity over that of {label}, on the same tokens; `seen`: those whose word training shows:\n\n"
-                f"{reading.markdown(reading.ratios(part))}"
+                f"{markup.markdown(markup.ratios(part))}"
             )
-            latex += f"\n% perplexity over that of {label}\n{reading.latex(reading.ratios(part))}"
+            latex += f"\n% perplexity over that of {label}\n{markup.latex(markup.ratios(part))}"
     (out / f"{name}.md").write_text(f"{markdown}\n{OPTIMISTIC}\n", encoding="utf-8")
     (out / f"{name}.tex").write_text(latex, encoding="utf-8")
     (out / f"{name}.svg").write_text(style.alone(curves.draw(rows, predictions, config.seeds)), encoding="utf-8")
     if config.clusters:
-        classes = wordclasses.shown(_there("clusters", config.clusters, "cluster"))
+        classes = word_classes.shown(_there("clusters", config.clusters, "cluster"))
         classes.to_csv(out / "classes.csv", index=False)
-        (out / "classes.md").write_text(wordclasses.markdown(classes), encoding="utf-8")
+        (out / "classes.md").write_text(word_classes.markdown(classes), encoding="utf-8")
     if config.readme:
-        short = reading.short(built, next(iter(config.table.yardsticks), ""))
-        _rewrite(Path(config.readme), name, reading.markdown(short))
+        short = markup.short(built, next(iter(config.table.yardsticks), ""))
+        _rewrite(Path(config.readme), name, markup.markdown(short))
     log.info("%d of %d rows in %s", len(built), len(rows), (out / f"{name}.md").resolve())
 
 
@@ -105,7 +107,7 @@ def _rewrite(readme: Path, name: str, markdown: str) -> None:
     )
     if not found:
         raise InputError(f"{readme}: the marks {begin} and {end} are not there, each on a line of its own")
-    with store.replacing(readme) as temporary:
+    with replacing(readme) as temporary:
         temporary.write_text(new, encoding="utf-8")
 
 

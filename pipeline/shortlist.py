@@ -9,11 +9,14 @@ import numpy as np
 import torch
 from tqdm import tqdm
 
-from pipeline import app, ngrams, store, tracking
-from pipeline.core import shortlist
-from pipeline.core.contexts import contexts
-from pipeline.core.errors import InputError
-from pipeline.weights import read_network
+from pipeline.data.corpus import read_corpus
+from pipeline.data.errors import InputError
+from pipeline.data.files import write_timing
+from pipeline.data.predictions import write_base_predictions
+from pipeline.networks.contexts import contexts
+from pipeline.networks.saved import read_network
+from pipeline.ngrams import build, likeliest
+from pipeline.running import app, tracking
 
 BATCH = 128  # contexts at a time: their lists' hidden units stay in the cache
 
@@ -27,7 +30,7 @@ class Config:
     name: str
     network: str
     size: int
-    ngram: ngrams.Ngram
+    ngram: build.Ngram
     data: str
     predictions: str
     out: str
@@ -40,7 +43,7 @@ def main(config: Config) -> None:
     torch.set_num_threads(1)
     if config.ngram.kind != "interpolated":
         raise InputError(f"ngram.kind={config.ngram.kind}: short lists are the interpolated trigram's")
-    corpus = store.read_corpus(config.data)
+    corpus = read_corpus(config.data)
     vocabulary = len(corpus.vocabulary)
     if not 1 <= config.size <= vocabulary:
         raise InputError(f"size={config.size}: from 1 to the {vocabulary:,} words of the vocabulary")
@@ -49,7 +52,7 @@ def main(config: Config) -> None:
         raise InputError(f"network={config.network}: short lists are for the energy family, which alone needs them")
     logged = {"network": config.network, "size": config.size, "ngram": asdict(config.ngram)}
     with tracking.run("shortlist", config.name, 0, logged, corpus.counts["digest"]) as run:
-        trigram = ngrams.fit(config.ngram, corpus, Path())
+        trigram = build.fit(config.ngram, corpus, Path())
         raw, spent = {}, {"trigram_seconds": 0.0, "network_seconds": 0.0}
         for split in ("valid", "test"):
             ids, before = corpus.ids(split), corpus.before(split)
@@ -60,14 +63,14 @@ def main(config: Config) -> None:
                 part = slice(first, first + BATCH)
                 context, target = (torch.from_numpy(each[part].astype(np.int64)) for each in (longer, ids))
                 began = time.perf_counter()
-                words, p = shortlist.likeliest(trigram, shorter[part], config.size)
+                words, p = likeliest.likeliest(trigram, shorter[part], config.size)
                 listed = time.perf_counter()
-                raw[split][part] = shortlist.log_probabilities(network, context, target, words, p, otherwise[part])
+                raw[split][part] = likeliest.log_probabilities(network, context, target, words, p, otherwise[part])
                 spent["trigram_seconds"] += listed - began
                 spent["network_seconds"] += time.perf_counter() - listed
-        metrics = store.write_base_predictions(Path(config.out), corpus, raw)
+        metrics = write_base_predictions(Path(config.out), corpus, raw)
         timing = app.cost(start) | spent
-        store.write_timing(Path(config.timing), timing)
+        write_timing(Path(config.timing), timing)
         run.metrics(metrics | timing)
         log.info("%s: validation %.2f, test %.2f", config.name, metrics["valid"], metrics["test"])
 

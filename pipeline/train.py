@@ -13,15 +13,20 @@ import torch
 from safetensors.torch import save_file
 from tqdm import tqdm
 
-from pipeline import app, checkpoints, ranks, store, tracking
-from pipeline.core import training
-from pipeline.core.contexts import contexts
-from pipeline.core.errors import InputError
-from pipeline.core.networks.architecture import Architecture
-from pipeline.core.networks.base import Network
-from pipeline.core.networks.families import build
-from pipeline.core.scoring import log_probabilities
-from pipeline.core.training import Epoch, Recipe, Trainer
+from pipeline.data.corpus import Corpus, read_corpus
+from pipeline.data.errors import InputError
+from pipeline.data.files import digest, write_timing
+from pipeline.data.predictions import write_base_predictions
+from pipeline.networks.architecture import Architecture
+from pipeline.networks.base import Network
+from pipeline.networks.contexts import contexts
+from pipeline.networks.families import build
+from pipeline.networks.scoring import log_probabilities
+from pipeline.running import app, tracking
+from pipeline.training import checkpoint, processes
+from pipeline.training.recipe import Recipe
+from pipeline.training.trainer import Corpus as TrainingCorpus
+from pipeline.training.trainer import Epoch, Progress, Trainer
 
 log = logging.getLogger(__name__)
 
@@ -62,28 +67,28 @@ def main(config: Config) -> None:
     if config.device.startswith("cuda"):  # sums over repeated words in one order, at some cost in speed
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
         torch.use_deterministic_algorithms(True)
-    with ranks.joined(config.parallel, config.model.family, config.device) as joined:
+    with processes.joined(config.parallel, config.model.family, config.device) as joined:
         _run(config, joined)
 
 
-def _run(config: Config, joined: ranks.Ranks) -> None:
-    corpus, out = store.read_corpus(config.data), Path(config.out)
+def _run(config: Config, joined: processes.Ranks) -> None:
+    corpus, out = read_corpus(config.data), Path(config.out)
     features = _read_features(config.features) if config.features else None
     parameters = {"model": asdict(config.model), "recipe": asdict(config.recipe), "device": config.device}
     what = parameters | {"seed": config.seed, "data": corpus.counts["digest"]}
-    what |= {"features": store.digest(features)} if config.features else {}
+    what |= {"features": digest(features)} if config.features else {}
     what |= {"parallel": asdict(joined)} if joined.count > 1 else {}
     track = tracking.run if joined.first else tracking.no_run
     with (
         track("train", config.name, config.seed, parameters, corpus.counts["digest"]) as run,
-        checkpoints.claim(Path(config.checkpoints), what) as path,
+        checkpoint.claim(Path(config.checkpoints), what) as path,
     ):
         network = (build if config.parallel == "none" else joined.part)(config.model, len(corpus.vocabulary))
         log.info("%s, seed %d: %s free parameters", config.name, config.seed, f"{_size(network.state_dict()):,}")
         trainer = Trainer(
             network,
             config.recipe,
-            training.Corpus(corpus.train, corpus.valid, len(corpus.vocabulary), corpus.mark),
+            TrainingCorpus(corpus.train, corpus.valid, len(corpus.vocabulary), corpus.mark),
             config.seed,
             joined.device,
             joined.checkpoint(path, config.checkpoint_seconds),
@@ -95,7 +100,7 @@ def _run(config: Config, joined: ranks.Ranks) -> None:
         scored, weights = _score(network, corpus, splits), joined.whole(network)
         if not joined.first:
             return
-        metrics = store.write_base_predictions(out, corpus, scored)
+        metrics = write_base_predictions(out, corpus, scored)
         save_file(weights, out / "weights.safetensors", {"architecture": json.dumps(asdict(config.model))})
         pd.DataFrame(trainer.progress.curve).to_csv(out / "curve.csv", index=False)
 
@@ -106,7 +111,7 @@ def _run(config: Config, joined: ranks.Ranks) -> None:
             "training_seconds": training_seconds,
             "words_per_second": trainer.progress.epoch * len(corpus.train) / training_seconds,
         }
-        store.write_timing(Path(config.timing), timing)
+        write_timing(Path(config.timing), timing)
         best = trainer.progress.curve[trainer.progress.best - 1]["valid_perplexity"]
         run.metrics(metrics | timing | {"best_valid_perplexity": best, "parameters": _size(weights)})
         log.info("%s: validation %.2f, test %.2f", config.name, metrics["valid"], metrics["test"])
@@ -127,7 +132,7 @@ def _train(trainer: Trainer, config: Config, run: tracking.Run) -> Network:
     tokens, batch = len(trainer.corpus.train), config.recipe.batch
     with tqdm(total=tokens * config.recipe.epochs, unit="w", unit_scale=True, desc=config.name, disable=None) as bar:
 
-        def on_step(progress: training.Progress, words: int) -> None:
+        def on_step(progress: Progress, words: int) -> None:
             if bar.n == 0:  # a resumed training does not begin at nothing
                 bar.initial = bar.n = progress.epoch * tokens + (progress.step - 1) * batch
             bar.update(words)
@@ -144,7 +149,7 @@ def _train(trainer: Trainer, config: Config, run: tracking.Run) -> Network:
         return trainer.run(on_step, on_epoch)
 
 
-def _score(network: Network, corpus: store.Corpus, splits: list[str]) -> dict:
+def _score(network: Network, corpus: Corpus, splits: list[str]) -> dict:
     """Natural-log probability of every token of the splits, exact."""
     scored = {}
     with tqdm(total=sum(len(corpus.ids(split)) for split in splits), unit="w", unit_scale=True, disable=None) as bar:

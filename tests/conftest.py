@@ -13,8 +13,9 @@ from hydra.core.config_store import ConfigStore
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf
 
-from pipeline import download, preprocess, store
-from pipeline.app import ROOT
+from pipeline import download, preprocess
+from pipeline.data.corpus import Corpus, read_corpus
+from pipeline.running.app import ROOT
 
 torch.set_num_threads(1)
 FEW = ["corpus.texts=20", "corpus.train=0.7", "corpus.valid=0.15"]
@@ -47,11 +48,11 @@ def brown_raw(tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def brown(brown_raw, tmp_path_factory) -> store.Corpus:
+def brown(brown_raw, tmp_path_factory) -> Corpus:
     """The whole corpus, preprocessed as shipped."""
     out = tmp_path_factory.mktemp("data") / "brown"
     preprocess.main(composed("preprocess", preprocess.Config, f"corpus.raw={brown_raw}", f"out={out}"))
-    return store.read_corpus(out)
+    return read_corpus(out)
 
 
 @pytest.fixture(scope="session")
@@ -69,7 +70,7 @@ def stage(tmp_path):
 
     def call(name: str, *arguments: str, **options) -> subprocess.CompletedProcess:
         command = [sys.executable, "-m", f"pipeline.{name}", *map(str, arguments)]
-        runs = [f"hydra.run.dir={tmp_path}/run", f"hydra.sweep.dir={tmp_path}/sweep"] if name != "verify" else []
+        runs = [f"hydra.run.dir={tmp_path}/run", f"hydra.sweep.dir={tmp_path}/sweep"] if "." not in name else []
         settings = {"capture_output": True, "text": True, "cwd": ROOT, "env": environment}
         return subprocess.run([*command, *runs], **(settings | options))
 
@@ -77,7 +78,7 @@ def stage(tmp_path):
     return call
 
 
-def brown_contexts(brown: store.Corpus) -> list[np.ndarray]:
+def brown_contexts(brown: Corpus) -> list[np.ndarray]:
     """Four words each: of validation, of training, at random, and with a word that training never shows."""
     random = np.random.default_rng(0).integers(0, len(brown.vocabulary), 4)
     unseen = np.flatnonzero(brown.unseen)[:1]

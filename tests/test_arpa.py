@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 from conftest import composed
 
-from pipeline import ngram, store
-from pipeline.core.errors import InputError
-from pipeline.core.ngrams import arpa, counts, kneser_ney
+from pipeline import ngram
+from pipeline.data.errors import InputError
+from pipeline.data.predictions import read_predictions
+from pipeline.ngrams import arpa, counts, kneser_ney
 
 WORDS = ["<unk>", "a", "b", "c", "d"]
 TRAIN = np.random.default_rng(0).integers(0, 4, 300)  # d never occurs
@@ -103,7 +104,7 @@ def test_the_stage_exports_and_reads_and_gives_the_same_arrays(few, tmp_path):
     back = [f"data={few}", "ngram=arpa", f"ngram.path={tmp_path}/kn3.arpa.gz", f"out={tmp_path}/back"]
     ngram.main(composed("ngram", ngram.Config, *back))
     for split in ("valid", "test"):
-        one, other = (store.read_predictions(tmp_path / name, split) for name in ("own", "back"))
+        one, other = (read_predictions(tmp_path / name, split) for name in ("own", "back"))
         assert other == pytest.approx(one, abs=1e-5)
 
 

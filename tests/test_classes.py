@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from conftest import brown_contexts, composed
 
-from pipeline import classfile, cluster
-from pipeline.core.errors import InputError
-from pipeline.core.ngrams import classes, clusters
+from pipeline import cluster
+from pipeline.data.errors import InputError
+from pipeline.ngrams import class_file, classes, exchange
 
 V = 9
 STREAM = np.random.default_rng(0).choice(V - 1, 500, p=np.array([8, 7, 6, 5, 4, 3, 2, 1]) / 36)  # 8 never occurs
@@ -17,43 +17,43 @@ STREAM = np.random.default_rng(0).choice(V - 1, 500, p=np.array([8, 7, 6, 5, 4, 
 def test_a_pass_changes_the_objective_by_what_it_says():
     """The gains add up to the difference of log-likelihoods, so every move's delta is exact."""
     gains = []
-    found = clusters.exchange(STREAM, V, 3, 1e-9, 50, progress=gains.append)
+    found = exchange.exchange(STREAM, V, 3, 1e-9, 50, progress=gains.append)
     start = np.minimum(np.argsort(np.argsort(-np.bincount(STREAM, minlength=V), kind="stable")), 2)
-    difference = np.log(clusters.perplexity(STREAM, start)) - np.log(clusters.perplexity(STREAM, found))
+    difference = np.log(exchange.perplexity(STREAM, start)) - np.log(exchange.perplexity(STREAM, found))
     assert sum(gains) / (len(STREAM) - 1) == pytest.approx(difference, abs=1e-9)
     assert gains[-1] < 1e-9 * len(STREAM)
 
 
 def test_no_single_move_is_better_than_where_exchange_ends():
-    found = clusters.exchange(STREAM, V, 3, 1e-12, 50)
-    best = clusters.perplexity(STREAM, found)
+    found = exchange.exchange(STREAM, V, 3, 1e-12, 50)
+    best = exchange.perplexity(STREAM, found)
     for word, other in itertools.product(range(V), range(3)):
         moved = found.copy()
         moved[word] = other
-        assert clusters.perplexity(STREAM, moved) >= best - 1e-9
+        assert exchange.perplexity(STREAM, moved) >= best - 1e-9
 
 
 def test_exchange_is_deterministic():
-    assert (clusters.exchange(STREAM, V, 4, 1e-6, 50) == clusters.exchange(STREAM, V, 4, 1e-6, 50)).all()
+    assert (exchange.exchange(STREAM, V, 4, 1e-6, 50) == exchange.exchange(STREAM, V, 4, 1e-6, 50)).all()
 
 
 def test_annealing_is_seeded_and_finds_better_classes():
     def annealed(seed):
-        return clusters.exchange(STREAM, V, 4, 1e-9, 50, annealing=30, temperature=2.0, seed=seed)
+        return exchange.exchange(STREAM, V, 4, 1e-9, 50, annealing=30, temperature=2.0, seed=seed)
 
     assert (annealed(1) == annealed(1)).all()
-    plain = clusters.perplexity(STREAM, clusters.exchange(STREAM, V, 4, 1e-9, 50))
-    assert min(clusters.perplexity(STREAM, annealed(seed)) for seed in range(5)) <= plain
+    plain = exchange.perplexity(STREAM, exchange.exchange(STREAM, V, 4, 1e-9, 50))
+    assert min(exchange.perplexity(STREAM, annealed(seed)) for seed in range(5)) <= plain
 
 
 @pytest.fixture(scope="module")
 def brown_classes(brown):
-    return clusters.exchange(brown.train, len(brown.vocabulary), 500, 1e-5, 50)
+    return exchange.exchange(brown.train, len(brown.vocabulary), 500, 1e-5, 50)
 
 
 def test_brown_classes(brown, brown_classes):
     """500 classes on the training part: 207.6 at most."""
-    assert clusters.perplexity(brown.train, brown_classes) <= 207.6
+    assert exchange.perplexity(brown.train, brown_classes) <= 207.6
 
 
 @pytest.mark.parametrize("order", [3, 5])
@@ -71,7 +71,7 @@ def test_the_class_bigrams_perplexity_by_its_definition():
         np.log(((first == g) & (second == h)).sum() / (first == g).sum() * (word == w).sum() / (second == h).sum())
         for g, h, w in zip(first, second, word, strict=True)
     ]
-    assert clusters.perplexity(STREAM, of) == pytest.approx(np.exp(-np.mean(logs)))
+    assert exchange.perplexity(STREAM, of) == pytest.approx(np.exp(-np.mean(logs)))
 
 
 @pytest.mark.parametrize("order", [1, 2, 3])
@@ -95,12 +95,12 @@ def test_a_word_that_training_never_shows_has_the_class_of_unk():
 def test_the_file_of_classes_comes_back_and_fits_its_vocabulary_alone(tmp_path):
     words = ["<unk>", "NA", ",", '"', "null", "the"]
     of = np.array([1, 0, 2, 2, 0, 1])
-    classfile.write(tmp_path / "classes.csv", of, words, np.array([5, 1, 3, 9, 2, 4]))
-    assert (classfile.read(tmp_path / "classes.csv", words) == of).all()
+    class_file.write(tmp_path / "classes.csv", of, words, np.array([5, 1, 3, 9, 2, 4]))
+    assert (class_file.read(tmp_path / "classes.csv", words) == of).all()
     lines = (tmp_path / "classes.csv").read_text().splitlines()
     assert lines[1:3] == ["0,null,2", "0,NA,1"]
     with pytest.raises(InputError, match="not the classes of this vocabulary"):
-        classfile.read(tmp_path / "classes.csv", [*words, "more"])
+        class_file.read(tmp_path / "classes.csv", [*words, "more"])
 
 
 def test_impossible_numbers_of_classes_are_named(few):

@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 from conftest import FEW, composed
 
-from pipeline import download, preprocess, store
-from pipeline.core import corpus, senate, vocabulary
-from pipeline.core.contexts import contexts
-from pipeline.core.errors import InputError
+from pipeline import download, preprocess
+from pipeline.data.corpus import SPLITS, read_corpus
+from pipeline.data.errors import InputError
+from pipeline.networks.contexts import contexts
+from pipeline.text import readers, senate, vocabulary
 
 
 def paragraphs(pieces):
@@ -29,27 +30,31 @@ def paragraphs(pieces):
 
 def test_the_tag_stands_behind_the_last_slash():
     text = "\n\n\tThe/at 1/2/cd ,/,\nand/or/cc ./.\n\n\nNew/jj\n"
-    assert paragraphs(corpus.read_brown(io.StringIO(text))) == [["The", "1/2", ",", "and/or", "."], ["New"]]
+    assert paragraphs(readers.read_brown(io.StringIO(text))) == [["The", "1/2", ",", "and/or", "."], ["New"]]
 
 
 def test_plain_text_keeps_inner_apostrophes_and_sets_signs_apart():
     text = 'Don\'t, he\nsaid: "3.14!"\n \n\nÉté.'
-    assert paragraphs(corpus.read_plain(io.StringIO(text))) == [
+    assert paragraphs(readers.read_plain(io.StringIO(text))) == [
         ["Don't", ",", "he", "said", ":", '"', "3.14", "!", '"'],
         ["Été", "."],
     ]
-    assert paragraphs(corpus.read_lines(io.StringIO("One, two.\n\nThree"))) == [["One", ",", "two", "."], [], ["Three"]]
+    assert paragraphs(readers.read_lines(io.StringIO("One, two.\n\nThree"))) == [
+        ["One", ",", "two", "."],
+        [],
+        ["Three"],
+    ]
 
 
 def test_marks_follow_each_paragraph_and_each_text():
     pieces = [(["a"], True), (["b"], False), (["c"], True)]
-    assert list(corpus.stream(pieces)) == [["a", "<p>"], ["b"], ["c", "<p>"], ["<text>"]]
-    assert list(corpus.stream(pieces, ["<text>"])) == [["a"], ["b"], ["c"], ["<text>"]]
-    assert list(corpus.stream(pieces, [])) == [["a"], ["b"], ["c"]]
+    assert list(readers.stream(pieces)) == [["a", "<p>"], ["b"], ["c", "<p>"], ["<text>"]]
+    assert list(readers.stream(pieces, ["<text>"])) == [["a"], ["b"], ["c"], ["<text>"]]
+    assert list(readers.stream(pieces, [])) == [["a"], ["b"], ["c"]]
 
 
 def test_fold_merges_case_and_words_with_digits():
-    assert corpus.fold(["The", "1960s", "A-1", "fox"]) == ["the", "<number>", "<number>", "fox"]
+    assert readers.fold(["The", "1960s", "A-1", "fox"]) == ["the", "<number>", "<number>", "fox"]
 
 
 def built(words, counted=None, **options):
@@ -77,7 +82,7 @@ def test_vocabulary_of_the_training_part_alone():
 def test_a_vocabulary_of_so_many_words_and_two_symbols():
     """Frequencies are those of the folded words; what is left out keeps its capital letter in mind."""
     words = ["The", "fox", "the", "Fox", "saw", "Ann", "1960", "A1", "ox", "<unk>"]
-    kept, ids, types = built(words, size=6, fold=corpus.fold, proper=True)
+    kept, ids, types = built(words, size=6, fold=readers.fold, proper=True)
     assert kept == ["<unk>", "<proper>", "<number>", "fox", "the", "<text>"]  # the mark stands before every stream
     assert ids == [4, 3, 4, 3, 0, 1, 2, 2, 0, 0]
     assert types == 7
@@ -108,10 +113,10 @@ def test_brown_counts(brown):
     counts = brown.counts
     measured = [counts[key] for key in ("texts", "paragraphs", "words", "tokens", "types", "vocabulary")]
     assert measured == [500, 15_667, 1_161_192, 1_177_359, 56_059, 17_907]
-    assert [len(brown.ids(split)) for split in store.SPLITS] == [800_000, 200_000, 177_359]
+    assert [len(brown.ids(split)) for split in SPLITS] == [800_000, 200_000, 177_359]
     assert (counts["unseen_words"], counts["unseen_tokens"]) == (794, {"train": 0, "valid": 3_210, "test": 2_645})
     assert brown.vocabulary[:3] == ["<unk>", "the", ","]
-    frequency = np.bincount(np.concatenate([brown.ids(split) for split in store.SPLITS]))
+    frequency = np.bincount(np.concatenate([brown.ids(split) for split in SPLITS]))
     assert (np.diff(frequency[1:]) <= 0).all()
 
 
@@ -137,17 +142,17 @@ def test_brown_texts_cover_every_token_once(brown):
 def test_brown_options(brown_raw, tmp_path, option, types, words):
     config = composed("preprocess", preprocess.Config, f"corpus.raw={brown_raw}", f"out={tmp_path}", option)
     preprocess.main(config)
-    counts = store.read_corpus(tmp_path).counts
+    counts = read_corpus(tmp_path).counts
     assert (counts["types"], counts["vocabulary"]) == (types, words)
 
 
 def test_brown_vocabulary_of_the_training_part(brown_raw, tmp_path):
     option = "corpus.vocabulary_from=train"
     preprocess.main(composed("preprocess", preprocess.Config, f"corpus.raw={brown_raw}", f"out={tmp_path}", option))
-    texts = [corpus.read_brown(path.open()) for path in sorted(brown_raw.iterdir())]
-    words = chain.from_iterable(chain.from_iterable(map(corpus.stream, texts)))
+    texts = [readers.read_brown(path.open()) for path in sorted(brown_raw.iterdir())]
+    words = chain.from_iterable(chain.from_iterable(map(readers.stream, texts)))
     frequency = Counter(islice(words, 800_000))
-    trained = store.read_corpus(tmp_path)
+    trained = read_corpus(tmp_path)
     assert set(trained.vocabulary) == {"<unk>"} | {word for word, count in frequency.items() if count > 3}
     assert trained.counts["unseen_words"] == 0
 
@@ -166,7 +171,7 @@ def test_a_text_of_the_users_own(tmp_path):
     novel.write_text("It was night. It was cold.\n\nNobody came.\n" * 50, encoding="utf-8")
     out = tmp_path / "out"
     preprocess.main(composed("preprocess", preprocess.Config, "corpus=text", f"corpus.raw={novel}", f"out={out}"))
-    corpus_ = store.read_corpus(out)
+    corpus_ = read_corpus(out)
     assert corpus_.counts["words"] == 50 * 11
     assert corpus_.counts["paragraphs"] == 51  # each piece's last paragraph runs on into the next one's first
     assert len(corpus_.train) == int(0.8 * corpus_.counts["tokens"])
@@ -180,11 +185,11 @@ def test_three_tokenised_files_and_a_vocabulary_of_a_size(tmp_path):
     shared = ["corpus=text", f"corpus.raw={tmp_path}", "corpus.format=tokens", "corpus.rare=0", splits]
     out = f"out={tmp_path}/out"
     preprocess.main(composed("preprocess", preprocess.Config, *shared, "corpus.marks=[]", "corpus.size=4", out))
-    found = store.read_corpus(tmp_path / "out")
+    found = read_corpus(tmp_path / "out")
     assert found.vocabulary == ["<unk>", "b", "a", "<text>"]
-    assert [found.ids(split).tolist() for split in store.SPLITS] == [[2, 1, 0, 1, 0], [2, 0], [1]]
+    assert [found.ids(split).tolist() for split in SPLITS] == [[2, 1, 0, 1, 0], [2, 0], [1]]
     preprocess.main(composed("preprocess", preprocess.Config, *shared, "corpus.marks=[paragraph]", out))
-    assert [len(store.read_corpus(tmp_path / "out").ids(split)) for split in store.SPLITS] == [8, 3, 2]
+    assert [len(read_corpus(tmp_path / "out").ids(split)) for split in SPLITS] == [8, 3, 2]
     (tmp_path / "another.test.txt").write_text("c\n")
     with pytest.raises(InputError, match=r"2 files match corpus\.splits\.test="):
         preprocess.main(composed("preprocess", preprocess.Config, *shared, out))
@@ -219,19 +224,19 @@ def test_press_releases_are_sorted_by_day_and_the_broken_ones_left_out(tmp_path)
     sizes = ["corpus.train=100", "corpus.valid=60", "corpus.test=60", "corpus.size=15"]
     settings = ["corpus=senate", f"corpus.raw={raw}", "corpus.expected=null", *sizes, f"out={tmp_path}/out"]
     preprocess.main(composed("preprocess", preprocess.Config, *settings))
-    found = store.read_corpus(tmp_path / "out")
+    found = read_corpus(tmp_path / "out")
     names = found.texts["name"].drop_duplicates().tolist()
     assert names == ["Akaka/9Apr2007akaka1", "Craig/10Apr2007craig1", "Akaka/11Apr2007akaka2"]
     words = [found.vocabulary[i] for i in found.train[:15]]
     assert words[:5] == ["the", "senator", ",", "who", "isn't"] and "<number>" in words
     assert found.vocabulary[:2] == ["<unk>", "<proper>"] and len(found.vocabulary) == 15
-    assert [len(found.ids(split)) for split in store.SPLITS] == [100, 60, 60]
+    assert [len(found.ids(split)) for split in SPLITS] == [100, 60, 60]
     assert found.counts["texts"] == 3
     with pytest.raises(InputError, match="3 texts where the senate corpus has 39,648; download it again"):
         preprocess.main(composed("preprocess", preprocess.Config, *[s for s in settings if "expected" not in s]))
     shares = ["corpus.train=0.5", "corpus.valid=0.25", "corpus.test=0"]
     preprocess.main(composed("preprocess", preprocess.Config, *settings, *shares, "corpus.texts=2"))
-    assert store.read_corpus(tmp_path / "out").counts["texts"] == 2  # of the usable ones
+    assert read_corpus(tmp_path / "out").counts["texts"] == 2  # of the usable ones
 
 
 @pytest.mark.parametrize(
@@ -275,7 +280,7 @@ def test_what_stays_in_memory_is_a_number_a_word(tmp_path, monkeypatch):
             peaks.append(tracemalloc.get_traced_memory()[1])
         finally:
             tracemalloc.stop()
-        assert store.read_corpus(tmp_path / "out").counts["words"] == words
+        assert read_corpus(tmp_path / "out").counts["words"] == words
     assert peaks[1] - peaks[0] < 5 * 200_000  # a little more than 4 bytes, for the ids have room to grow
 
 

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.app import ROOT
-from pipeline.core.corpus import read_brown, stream
-from pipeline.core.symbols import PARAGRAPH
+from pipeline.data.symbols import PARAGRAPH
+from pipeline.running.app import ROOT
+from pipeline.text.readers import read_brown, stream
 
 BLOCK = re.compile(r'^```(\w+)(?: title="([^"]+)")?\n(.*?)^```$', re.MULTILINE | re.DOTALL)
 

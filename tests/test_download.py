@@ -17,8 +17,8 @@ import yaml
 from conftest import composed
 
 from pipeline import download
-from pipeline.app import ROOT
-from pipeline.core.errors import InputError
+from pipeline.data.errors import InputError
+from pipeline.running.app import ROOT
 
 TEXTS = {"ca01": b"a/at", "ca02": b"b/at"}
 DIGEST = download._digest(TEXTS)

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from pipeline.core import conditional, evaluation, mixture
+from pipeline.data import evaluation, mixture
+from pipeline.ngrams import bins
 
 RANDOM = np.random.default_rng(0)
 
@@ -41,13 +42,13 @@ def test_em_gives_nothing_to_a_component_that_never_helps():
 
 def test_weights_by_bin_find_what_helps_where():
     """Of three models one knows the tokens of bin 0, one those of bin 3: weights by bin give each its own."""
-    bins = np.repeat([0, 3], 500)
+    binned = np.repeat([0, 3], 500)
     good, bad = RANDOM.uniform(0.5, 0.6, 1000), RANDOM.uniform(0.1, 0.2, 1000)
-    logs = np.log([np.where(bins == 0, good, bad), np.where(bins == 3, good, bad), bad])
-    fitted = conditional.fit(logs, bins, 1e-9)
+    logs = np.log([np.where(binned == 0, good, bad), np.where(binned == 3, good, bad), bad])
+    fitted = bins.fit(logs, binned, 1e-9)
     assert fitted.of(np.array([0, 3]))[[0, 1], [0, 1]] == pytest.approx([1, 1], abs=1e-3)
     assert fitted.of(np.array([1, 7])) == pytest.approx(np.tile(fitted.everywhere, (2, 1)))
-    mixed = conditional.mix(logs, bins, fitted)
+    mixed = bins.mix(logs, binned, fitted)
     learned = mixture.mix(logs, mixture.fit_weights(logs))
     fixed = mixture.mix(logs, [0.4, 0.4, 0.2])
     assert np.exp(mixed) == pytest.approx(good, rel=1e-3)

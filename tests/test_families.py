@@ -4,10 +4,10 @@ import pytest
 import torch
 from test_network import V, batch, whole
 
-from pipeline.core.networks import energy
-from pipeline.core.networks.architecture import Architecture
-from pipeline.core.networks.families import build
-from pipeline.core.networks.feedforward import Network as Feedforward
+from pipeline.networks import energy
+from pipeline.networks.architecture import Architecture
+from pipeline.networks.families import build
+from pipeline.networks.feedforward import Network as Feedforward
 
 SHAPES = {
     "energy, v shared": Architecture(4, 5, 3, family="energy"),

@@ -7,10 +7,11 @@ import pandas as pd
 import pytest
 from conftest import composed
 
-from pipeline import intervals, store
-from pipeline.core.errors import InputError
-from pipeline.core.evaluation import perplexity
-from pipeline.reporting import bytext
+from pipeline import intervals
+from pipeline.data.corpus import SPLITS, read_corpus
+from pipeline.data.errors import InputError
+from pipeline.data.evaluation import perplexity
+from pipeline.reporting import by_text
 
 MODELS = {"a": "network", "b": "ngram", "c": "network"}
 
@@ -19,7 +20,7 @@ MODELS = {"a": "network", "b": "ngram", "c": "network"}
 def made(few, tmp_path_factory):
     """Predictions on the twenty texts: a with two seeds, b with one, each word of b's half as likely; a alone
     has scored training."""
-    folder, corpus = tmp_path_factory.mktemp("predictions"), store.read_corpus(few)
+    folder, corpus = tmp_path_factory.mktemp("predictions"), read_corpus(few)
     random = np.random.default_rng(0)
     for name, shift in (("a/0", 0.0), ("a/1", 0.2), ("b/0", -np.log(2))):
         (folder / name).mkdir(parents=True)
@@ -55,9 +56,9 @@ def test_each_model_has_its_perplexity_and_its_ratio(made, few, tmp_path):
     assert table.loc["a", "valid"] == pytest.approx(np.sqrt(np.prod(valid)), rel=1e-5)
     assert (table["valid_low"] <= table["valid"]).all() and (table["valid"] <= table["valid_high"]).all()
 
-    corpus = store.read_corpus(few)
+    corpus = read_corpus(few)
     genres = pd.read_csv(tmp_path / "genres.csv", index_col=["split", "genre"])
-    assert genres["tokens"].groupby("split").sum().to_dict() == {name: len(corpus.ids(name)) for name in store.SPLITS}
+    assert genres["tokens"].groupby("split").sum().to_dict() == {name: len(corpus.ids(name)) for name in SPLITS}
     # over all genres of a split, weighted by tokens, the log-perplexities give the whole
     test = genres.loc["test"]
     whole = np.exp((np.log(test["b"]) * test["tokens"]).sum() / test["tokens"].sum())
@@ -68,9 +69,9 @@ def test_each_model_has_its_perplexity_and_its_ratio(made, few, tmp_path):
 
 def test_a_genre_that_straddles_two_splits_has_a_line_in_each(few):
     """So does a text: nothing is lost where it is cut."""
-    corpus = store.read_corpus(few)
-    parts = [bytext.texts_of(corpus, split) for split in store.SPLITS]
-    assert [part["tokens"].sum() for part in parts] == [len(corpus.ids(split)) for split in store.SPLITS]
+    corpus = read_corpus(few)
+    parts = [by_text.texts_of(corpus, split) for split in SPLITS]
+    assert [part["tokens"].sum() for part in parts] == [len(corpus.ids(split)) for split in SPLITS]
     assert sum(len(part) for part in parts) > corpus.texts["name"].nunique()  # a text in two parts
     assert all((part["first"] == part["tokens"].cumsum() - part["tokens"]).all() for part in parts)
 
@@ -89,11 +90,11 @@ def test_a_part_of_the_seeds_is_refused(few, made, tmp_path):
     with pytest.raises(InputError, match=r"no predictions in .*a/2, though other seeds of a are there"):
         run(few, made, tmp_path, "seeds=[0,1,2]")
     with pytest.raises(InputError, match=r"no predictions in .*a/2: run the stage that makes a"):
-        bytext.folders(made, "a", [0, 1, 2])
+        by_text.folders(made, "a", [0, 1, 2])
     with pytest.raises(InputError, match=r"no predictions in .*c/0"):
-        bytext.folders(made, "c", [0, 1])
-    assert [folder.name for folder in bytext.folders(made, "b", [1])] == ["0"]
-    assert bytext.folders(made, "a/1", [0, 1]) == [made / "a/1"]
+        by_text.folders(made, "c", [0, 1])
+    assert [folder.name for folder in by_text.folders(made, "b", [1])] == ["0"]
+    assert by_text.folders(made, "a/1", [0, 1]) == [made / "a/1"]
 
 
 def test_without_any_model_it_says_what_to_run(few, tmp_path):

@@ -13,9 +13,14 @@ import pandas as pd
 import pytest
 from conftest import composed
 
-from pipeline import cluster, mix, models, ngram, store, train, usertext, weights, words
-from pipeline.app import ROOT
-from pipeline.core.errors import InputError
+from pipeline import cluster, mix, ngram, train, word_map
+from pipeline.commands import models, user_text
+from pipeline.data.corpus import read_corpus
+from pipeline.data.errors import InputError
+from pipeline.data.files import write_json
+from pipeline.data.predictions import read_predictions
+from pipeline.networks import saved
+from pipeline.running.app import ROOT
 
 MIXTURES = {
     "fixed": "mix.weights=[0.5,0.5]",
@@ -53,16 +58,16 @@ def made(few, tmp_path_factory):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_model_by_name_gives_what_its_stage_wrote(made, few, name):
-    corpus = store.read_corpus(few)
+    corpus = read_corpus(few)
     model = models.load(name, corpus, made / "predictions", made / "clusters")
     folder = made / "predictions" / (name if "/" in name else f"{name}/0")
     found = model.log_probabilities(corpus.valid, corpus.test)
-    assert found == pytest.approx(store.read_predictions(folder, "test"), abs=1e-5)
+    assert found == pytest.approx(read_predictions(folder, "test"), abs=1e-5)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_next_word_has_the_same_probabilities_and_they_sum_to_one(made, few, name):
-    corpus = store.read_corpus(few)
+    corpus = read_corpus(few)
     model = models.load(name, corpus, made / "predictions", made / "clusters")
     for end in (1000, 2001):
         before = corpus.valid[:end].astype(np.int64)
@@ -74,19 +79,19 @@ def test_the_next_word_has_the_same_probabilities_and_they_sum_to_one(made, few,
 
 def test_a_model_that_is_not_there_is_named_with_those_that_are(made, few):
     with pytest.raises(InputError, match=r"no model 'mlp7' in .*; there are: class150-3, conditional, cycling3, "):
-        models.load("mlp7", store.read_corpus(few), made / "predictions", made / "clusters")
+        models.load("mlp7", read_corpus(few), made / "predictions", made / "clusters")
 
 
 def test_what_cant_be_loaded_is_not_offered(few, tmp_path):
     """A short list's scores and a file of another tool: neither weights nor all that it takes to count it again."""
     for name in ("cycling5-short", "kn5", "arpa"):
-        store.write_json(tmp_path / name / "0" / "metrics.json", {})
+        write_json(tmp_path / name / "0" / "metrics.json", {})
     with pytest.raises(InputError, match=r"no model 'mlp7' in .*; there are: kn5$"):
-        models.load("mlp7", store.read_corpus(few), tmp_path, tmp_path)
+        models.load("mlp7", read_corpus(few), tmp_path, tmp_path)
     says = {"cycling5-short": "there is no .*cycling5-short.yaml", "arpa": "arpa.yaml leaves open .* copy that file"}
     for name, why in says.items():
         with pytest.raises(InputError, match=rf"{name}/0 holds no weights, and .*{why}"):
-            models.load(name, store.read_corpus(few), tmp_path, tmp_path)
+            models.load(name, read_corpus(few), tmp_path, tmp_path)
 
 
 @pytest.fixture
@@ -98,7 +103,7 @@ def command(made, few, monkeypatch, capsys):
         monkeypatch.setattr(sys, "argv", [verb, *map(str, [*arguments, *where])])
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode("utf-8", "surrogateescape"))))
         try:
-            importlib.import_module(f"pipeline.{verb}").main()
+            importlib.import_module(f"pipeline.commands.{verb}").main()
             code = 0
         except SystemExit as end:
             code = end.code
@@ -108,7 +113,9 @@ def command(made, few, monkeypatch, capsys):
 
 
 def test_a_command_starts_and_explains_itself():
-    ended = subprocess.run([sys.executable, "-m", "pipeline.score", "--help"], cwd=ROOT, capture_output=True, text=True)
+    ended = subprocess.run(
+        [sys.executable, "-m", "pipeline.commands.score", "--help"], cwd=ROOT, capture_output=True, text=True
+    )
     assert ended.returncode == 0 and "standard input" in ended.stdout
 
 
@@ -161,7 +168,7 @@ def test_options_may_stand_anywhere_and_are_checked(command, tmp_path):
 
 def test_what_does_not_belong_together_is_refused(made, few, brown, tmp_path):
     """A model of another corpus; an n-gram model made with options that its file does not have."""
-    corpus, clusters = store.read_corpus(few), made / "clusters"
+    corpus, clusters = read_corpus(few), made / "clusters"
     with pytest.raises(InputError, match="was made from another corpus"):
         models.load("kn3", brown, made / "predictions", clusters)
     overridden = ["ngram=kn3", "ngram.order=2", f"data={few}", f"clusters={clusters}"]
@@ -193,13 +200,13 @@ def test_neighbours_and_its_error(command):
 def test_the_stage_words_draws_the_plane_and_lists_neighbours(made, few, tmp_path):
     """Each word at its two features, as written in the network's weights; the nearest words with their cosines."""
     places = [f"data={few}", f"predictions={made}/predictions", f"out={tmp_path}"]
-    words.main(composed("words", words.Config, *places, "words=[said]", "count=3", "seen=2", "drawn=20"))
+    word_map.main(composed("word_map", word_map.Config, *places, "words=[said]", "count=3", "seen=2", "drawn=20"))
     drawn = (tmp_path / "plane.svg").read_text(encoding="utf-8")
-    vocabulary = store.read_corpus(few).vocabulary
+    vocabulary = read_corpus(few).vocabulary
     assert sum(f">{html.escape(word, quote=False)}</text>" in drawn for word in vocabulary) >= 20
     line = pd.read_csv(tmp_path / "neighbours.csv").set_index("word")["nearest"]["said"]
     near = re.findall(r"(\S+) \(?(-?[01]\.\d+)", line)
-    features = weights.read_features(made / "predictions" / "mlp1" / "0")
+    features = saved.read_features(made / "predictions" / "mlp1" / "0")
     unit = features / np.linalg.norm(features, axis=1, keepdims=True)
     of_word = dict(zip(vocabulary, unit @ unit[vocabulary.index("said")], strict=True))
     assert len(near) == 3 and all(float(cosine) == pytest.approx(of_word[word], abs=0.01) for word, cosine in near)
@@ -210,18 +217,18 @@ def test_printed_text_is_read_as_brown_has_it(brown):
     words = (
         "`` Well , '' she said , `` it's two-thirds of $100 -- the middle-class 10% . '' Mr. Smith's ( U.S. ) 1914–18"
     )
-    assert usertext.words_of(printed, brown) == [*words.split(), "<p>", "<text>"]
+    assert user_text.words_of(printed, brown) == [*words.split(), "<p>", "<text>"]
     again = " ".join(words.split())  # what generate writes can be read
-    assert usertext.words_of(again, brown) == [*words.split(), "<p>", "<text>"]
+    assert user_text.words_of(again, brown) == [*words.split(), "<p>", "<text>"]
 
 
 def test_abbreviations_that_the_corpus_keeps_stay_whole(few):
-    corpus = store.read_corpus(few)
-    whole = {word for word in usertext.whole_words(corpus) if len(word) > 1 and word.endswith(".")}
+    corpus = read_corpus(few)
+    whole = {word for word in user_text.whole_words(corpus) if len(word) > 1 and word.endswith(".")}
     assert "Mr." in whole and not any(word.startswith(".") for word in whole)
-    assert usertext.words_of("Mr. Smith said so.", corpus) == ["Mr.", "Smith", "said", "so", ".", "<p>", "<text>"]
+    assert user_text.words_of("Mr. Smith said so.", corpus) == ["Mr.", "Smith", "said", "so", ".", "<p>", "<text>"]
     with pytest.raises(InputError, match="no words in the text"):
-        usertext.words_of(" \n\n", corpus)
+        user_text.words_of(" \n\n", corpus)
 
 
 @pytest.mark.peers
@@ -230,7 +237,7 @@ def test_exported_features_are_read_by_an_independent_reader(command, made, few,
 
     ended = command("export", "mlp1", tmp_path)
     assert ended.returncode == 0, ended.stderr
-    vocabulary, features = store.read_corpus(few).vocabulary, weights.read_features(made / "predictions" / "mlp1" / "0")
+    vocabulary, features = read_corpus(few).vocabulary, saved.read_features(made / "predictions" / "mlp1" / "0")
     read = KeyedVectors.load_word2vec_format(str(tmp_path / "features.txt"))
     assert read.index_to_key == vocabulary
     assert read.vectors == pytest.approx(features, rel=1e-5)

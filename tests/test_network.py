@@ -5,11 +5,11 @@ import itertools
 import pytest
 import torch
 
-from pipeline.core import scoring
-from pipeline.core.errors import InputError
-from pipeline.core.networks.architecture import Architecture
-from pipeline.core.networks.feedforward import Network
-from pipeline.core.networks.softmax import log_partition
+from pipeline.data.errors import InputError
+from pipeline.networks import scoring
+from pipeline.networks.architecture import Architecture
+from pipeline.networks.feedforward import Network
+from pipeline.networks.softmax import log_partition
 
 V = 40
 SHAPES = [Architecture(3, 5, 4, True), Architecture(4, 6, 3, False), Architecture(2, 0, 4, True)]

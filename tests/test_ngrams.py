@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from conftest import brown_contexts
 
-from pipeline.core import conditional, evaluation
-from pipeline.core.ngrams import counts, interpolated
+from pipeline.data import evaluation
+from pipeline.ngrams import bins, counts, interpolated
 
 V = 7
 TRAIN = np.random.default_rng(0).integers(1, V - 1, 300)  # 0 and 6 never occur
@@ -54,7 +54,7 @@ def test_interpolated_by_hand():
     train = np.array([1, 2, 1, 2, 3, 1])
     model = interpolated.fit(train, np.array([2, 1, 3]), 5, 1e-9)
     a = np.array([0.1, 0.2, 0.3, 0.4])
-    fixed = interpolated.Interpolated(model.counts, conditional.BinWeights({}, a))
+    fixed = interpolated.Interpolated(model.counts, bins.BinWeights({}, a))
     # p_1(2) = 2/6; of the two words after 1 both are 2; after (2, 1) comes 2, once of once
     assert np.exp(fixed.log_probabilities(np.array([2, 1]), np.array([2])))[0] == pytest.approx(
         a @ [1 / 5, 2 / 6, 2 / 2, 1 / 1]
@@ -70,7 +70,7 @@ def test_interpolated_by_hand():
 
 
 def test_bins_follow_the_papers_formula():
-    assert conditional.bins_of(np.array([0, 1, 799_999]), 800_000).tolist() == [14, 13, 0]
+    assert bins.bins_of(np.array([0, 1, 799_999]), 800_000).tolist() == [14, 13, 0]
 
 
 @pytest.fixture(scope="module")

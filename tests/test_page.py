@@ -10,9 +10,9 @@ import pytest
 from conftest import composed
 
 from pipeline import page
-from pipeline.app import ROOT
-from pipeline.core.errors import InputError
+from pipeline.data.errors import InputError
 from pipeline.reporting import figures, style
+from pipeline.running.app import ROOT
 
 
 @pytest.fixture(scope="module", params=["rendered", "committed"])

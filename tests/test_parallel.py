@@ -11,11 +11,11 @@ import torch.multiprocessing
 from conftest import composed
 
 from pipeline import train
-from pipeline.core import parallel
-from pipeline.core.checkpoint import Forgetful
-from pipeline.core.networks.architecture import Architecture
-from pipeline.core.networks.families import build
-from pipeline.core.training import Corpus, Trainer
+from pipeline.networks.architecture import Architecture
+from pipeline.networks.families import build
+from pipeline.training import parallel
+from pipeline.training.checkpoint import Forgetful
+from pipeline.training.trainer import Corpus, Trainer
 
 SHAPE = Architecture(3, 4, 3, True)
 V = 60

@@ -16,7 +16,7 @@ import requests
 import yaml
 from mlflow import MlflowClient
 
-from pipeline.app import ROOT
+from pipeline.running.app import ROOT
 
 TRACKED = ["conf", "pipeline", "experiments", "dvc.yaml", "README.md", "Makefile", "requirements.txt"]
 TRACKED += [".gitignore", ".dvcignore"]
@@ -219,7 +219,7 @@ def stored(project, file: str = "mlflow.db") -> tuple[dict, MlflowClient]:
 def test_publish_completes_the_runs_and_builds_them_again_from_outputs(project):
     """Twice changes nothing; an empty store gets every run as its stage has logged it, with data set and note."""
     project.repro("--single-item", "experiments/rest/dvc.yaml:features", "experiments/rest/dvc.yaml:unknown@mlp5")
-    publish = (sys.executable, "-m", "pipeline.publish", "--models")
+    publish = (sys.executable, "-m", "pipeline.commands.publish", "--models")
     before, _ = stored(project)
     project.run(*publish)
     completed, _ = stored(project)
@@ -241,7 +241,7 @@ def test_publish_completes_the_runs_and_builds_them_again_from_outputs(project):
     assert {run.info.run_name: run.data.tags["nplm.output"] for run in built.values()} == {
         name: run.data.tags["nplm.output"] for name, run in logged.items()
     }
-    stages = {"train", "ngram", "mix", "cluster", "features", "unknown"}
+    stages = {"train", "ngram", "mix", "cluster", "features", "out_of_vocabulary"}
     assert {run.data.tags["stage"] for run in built.values()} == stages
     for run in built.values():
         by_stage = logged[run.info.run_name].data
@@ -281,7 +281,7 @@ def test_published_models_load_serve_and_are_registered(project):
     try:
         wait_for(f"http://127.0.0.1:{port}/health")
         project.environment["MLFLOW_TRACKING_URI"] = f"http://127.0.0.1:{port}"
-        publish = (sys.executable, "-m", "pipeline.publish", "--models", "mlp9", "best-ngram")
+        publish = (sys.executable, "-m", "pipeline.commands.publish", "--models", "mlp9", "best-ngram")
         printed = project.run(*publish)
         assert "2 models; the best by validation, " in printed
         client = MlflowClient(f"http://127.0.0.1:{port}")
@@ -304,7 +304,7 @@ def test_published_models_load_serve_and_are_registered(project):
         assert sorted(after[run] for run in after.keys() - runs.keys()) == ["ngram", "ngram"]
         sentence = "The jury said xylophonist."
         (project.folder / "sentence.txt").write_text(sentence)
-        score = (sys.executable, "-m", "pipeline.score", "--format", "json")
+        score = (sys.executable, "-m", "pipeline.commands.score", "--format", "json")
         scored = {model.name: json.loads(project.run(*score, model.name, "sentence.txt")) for model in models}
         digest = json.loads((project.folder / "data" / "brown" / "counts.json").read_text())["digest"]
         for model in models:

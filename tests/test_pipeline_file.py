@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from pipeline.app import ROOT
+from pipeline.running.app import ROOT
 
 STAGES = {
     f"{file.parent.relative_to(ROOT)} {name}": stage.get("do", stage)
@@ -16,11 +16,11 @@ STAGES = {
 }
 # Wiring: it decides where results go and how a run is shown, never a number in an array.
 WIRING = {
-    "pipeline/app.py",
-    "pipeline/tracking.py",
-    "pipeline/sweep.py",
-    "pipeline/checkpoints.py",
-    "pipeline/ranks.py",
+    "pipeline/running/app.py",
+    "pipeline/running/tracking.py",
+    "pipeline/running/sweep.py",
+    "pipeline/training/checkpoint.py",
+    "pipeline/training/processes.py",
 }
 
 
@@ -63,7 +63,7 @@ def test_code_dependencies_are_the_real_imports(name):
     declared = {dependency for dependency in stage["deps"] if dependency.endswith(".py")}
     module, used = code(stage).stem, closure(code(stage))
     # Which family of networks these read is for the model's configuration to say.
-    if module in ("train", "unknown", "shortlist", "sampling", "parallel"):
+    if module in ("train", "out_of_vocabulary", "shortlist", "sampling", "parallel"):
         model_file = next(key for part in stage["params"] for key in part if key.startswith("conf/model/"))
         for model in stage.get("matrix", {}).get("model", [Path(model_file).stem]):
             family = yaml.safe_load((ROOT / "conf" / "model" / f"{model}.yaml").read_text())["family"]

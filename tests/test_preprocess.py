@@ -10,10 +10,12 @@ import pytest
 import yaml
 from conftest import composed
 
-from pipeline import preprocess, store, usertext
-from pipeline.app import ROOT
-from pipeline.core import corpus
-from pipeline.core.errors import InputError
+from pipeline import preprocess
+from pipeline.commands import user_text
+from pipeline.data.corpus import SPLITS, read_corpus
+from pipeline.data.errors import InputError
+from pipeline.running.app import ROOT
+from pipeline.text import readers
 
 
 def preprocessed(tmp_path, *overrides):
@@ -21,7 +23,7 @@ def preprocessed(tmp_path, *overrides):
     out = tmp_path / "out"
     given = ["corpus=text", f"corpus.raw={tmp_path / 'text'}", *overrides, f"out={out}"]
     preprocess.main(composed("preprocess", preprocess.Config, *given))
-    return store.read_corpus(out)
+    return read_corpus(out)
 
 
 def three_files(tmp_path, **texts):
@@ -33,7 +35,7 @@ def three_files(tmp_path, **texts):
 
 
 def words_by_split(found):
-    return {split: " ".join(found.vocabulary[word] for word in found.ids(split)) for split in store.SPLITS}
+    return {split: " ".join(found.vocabulary[word] for word in found.ids(split)) for split in SPLITS}
 
 
 def test_raw_text_in_three_files(tmp_path):
@@ -45,7 +47,7 @@ def test_raw_text_in_three_files(tmp_path):
         "valid": "It rained . <p> <text>",
         "test": "Well . <p> <text>",
     }
-    assert found.texts[["name", "split"]].values.tolist() == [[f"{split}.txt", split] for split in store.SPLITS]
+    assert found.texts[["name", "split"]].values.tolist() == [[f"{split}.txt", split] for split in SPLITS]
 
 
 def test_a_line_a_paragraph(tmp_path):
@@ -91,10 +93,10 @@ def lines_of(path, encoding="utf-8"):
 
 
 def streamed(pieces):
-    return list(chain.from_iterable(corpus.stream(pieces)))
+    return list(chain.from_iterable(readers.stream(pieces)))
 
 
-@pytest.mark.parametrize("reader", [corpus.read_plain, corpus.read_lines, corpus.read_tokens])
+@pytest.mark.parametrize("reader", [readers.read_plain, readers.read_lines, readers.read_tokens])
 def test_a_line_in_parts_is_the_same_line(reader, tmp_path, monkeypatch):
     """A long line is read in parts: no word is cut, none lost, and no part looks like a blank line."""
     text = tmp_path / "text"
@@ -113,7 +115,7 @@ def test_a_word_that_never_ends_is_cut(tmp_path, monkeypatch):
     lines = list(lines_of(tmp_path / "text"))
     assert "".join(lines).replace(" ", "") == word
     assert max(map(len, lines)) <= 20
-    assert streamed(corpus.read_plain(lines)).count("<p>") == 1
+    assert streamed(readers.read_plain(lines)).count("<p>") == 1
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "UTF-8", "utf8", "utf-16", "utf-16-le", "utf-32", "gb18030"])
@@ -186,8 +188,8 @@ def test_a_users_text_is_read_as_the_corpus_was(tmp_path, form):
     text = "It rained , a\x85lot .\n\n\nIt did\u2028not . \nRain"
     splits = three_files(tmp_path, train="It rained .\n" * 30, valid="It did .\n", test=text)
     found = preprocessed(tmp_path, splits, f"corpus.format={form}", "corpus.rare=0")
-    words = usertext.words_of(text, found, tokens=form == "tokens")
-    assert usertext.ids_of(words, found).tolist() == found.test.tolist()
+    words = user_text.words_of(text, found, tokens=form == "tokens")
+    assert user_text.ids_of(words, found).tolist() == found.test.tolist()
 
 
 def release(text):

@@ -14,11 +14,12 @@ import yaml
 from conftest import resolved
 from dvc.repo import Repo
 
-from pipeline import tracking, verify
-from pipeline.app import ROOT
-from pipeline.core.errors import InputError
-from pipeline.reporting import reading
+from pipeline.commands import verify
+from pipeline.data.errors import InputError
+from pipeline.reporting import markup
 from pipeline.reporting import table as reporting
+from pipeline.running import tracking
+from pipeline.running.app import ROOT
 
 LOCKS = ["dvc.yaml", *(f"experiments/{name}/dvc.yaml" for name in ("rest", "faithful", "table2"))]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -141,7 +142,7 @@ def test_nothing_is_sent_anywhere():
 
 def test_the_table_of_the_readme_is_the_reports():
     committed = reporting.read(ROOT / "reports" / "table1.csv")
-    assert reading.markdown(reading.short(committed, "kn5")) in README
+    assert markup.markdown(markup.short(committed, "kn5")) in README
 
 
 def test_a_table_says_what_its_figures_are_of():

@@ -12,9 +12,10 @@ import yaml
 from conftest import composed
 from mlflow.entities import Run
 
-from pipeline import publish, tracking
-from pipeline.app import ROOT
-from pipeline.outputs import KINDS, outputs
+from pipeline.commands import publish
+from pipeline.running import tracking
+from pipeline.running.app import ROOT
+from pipeline.running.outputs import KINDS, outputs
 
 DIGEST = "d" * 64
 LISTED = {  # of the stages' own files dvc.yaml lists keys
@@ -56,7 +57,7 @@ def test_every_stage_that_logs_runs_is_known():
         ("mix", "mix=mlp2 name=learned mix.weights=[] mix.conditional=true", ["mix/mlp2"]),
         ("cluster", "classes=150", ["cluster"]),
         ("features", "m=20", ["features"]),
-        ("unknown", "network=mlp5/0", ["model/mlp5"]),
+        ("out_of_vocabulary", "network=mlp5/0", ["model/mlp5"]),
         ("shortlist", "name=short network=cycling5/0", ["model/cycling5", "ngram/interpolated3", "shortlist"]),
     ],
 )
@@ -98,7 +99,7 @@ def test_two_at_once_make_each_run_once_and_leave_others_alone(root):
     tags = {"stage": "ngram", "model": "kn5", "seed": "0", "data": DIGEST}
     by_hand = client.create_run(experiment, tags=tags).info.run_id
     begun = client.create_run(experiment, tags=tags | {publish.OUTPUT: "md5 of predictions/kn5/0"}).info.run_id
-    command = [sys.executable, "-m", "pipeline.publish", "--root", str(root), "--models"]
+    command = [sys.executable, "-m", "pipeline.commands.publish", "--root", str(root), "--models"]
     started = [subprocess.Popen(command, cwd=ROOT) for _ in range(2)]
     assert [process.wait() for process in started] == [0, 0]
     runs = client.search_runs([experiment], f"tags.`{publish.OUTPUT}` LIKE 'md5%'")

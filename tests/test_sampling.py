@@ -5,10 +5,10 @@ import pytest
 import torch
 from test_network import V, batch, whole
 
-from pipeline.core.errors import InputError
-from pipeline.core.networks.architecture import Architecture
-from pipeline.core.networks.feedforward import Network
-from pipeline.core.sampling import PoissonSampler, inclusion_probabilities, make_sampler
+from pipeline.data.errors import InputError
+from pipeline.networks.architecture import Architecture
+from pipeline.networks.feedforward import Network
+from pipeline.training.sampling import PoissonSampler, inclusion_probabilities, make_sampler
 
 
 @pytest.mark.parametrize("samples", [1, 10, 39, 40, 100])

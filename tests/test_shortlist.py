@@ -9,11 +9,13 @@ from test_ngrams import TRAIN, VALID, every_word_of
 from test_ngrams import V as WORDS
 
 from pipeline import shortlist as stage_of_lists
-from pipeline import store, train
-from pipeline.core import shortlist
-from pipeline.core.errors import InputError
-from pipeline.core.networks.families import build
-from pipeline.core.ngrams import interpolated
+from pipeline import train
+from pipeline.data.corpus import read_corpus
+from pipeline.data.errors import InputError
+from pipeline.data.files import read_json
+from pipeline.data.predictions import read_predictions
+from pipeline.networks.families import build
+from pipeline.ngrams import interpolated, likeliest
 
 CONTEXTS = np.array([(1, 2), (3, 3), (0, 2), (2, 0), (6, 0), (5, 5)])  # seen, half seen and never seen
 ENERGY = [name for name in SHAPES if name.startswith("energy")]
@@ -26,16 +28,16 @@ def trigram():
 
 def test_distributions_are_the_models_own(trigram):
     expected = np.array([every_word_of(trigram, context) for context in CONTEXTS])
-    assert shortlist.distributions(trigram, CONTEXTS) == pytest.approx(expected, abs=1e-6)
+    assert likeliest.distributions(trigram, CONTEXTS) == pytest.approx(expected, abs=1e-6)
 
 
 def every_word_by_list(network, trigram, size):
     """Probabilities (B, V) of all words after CONTEXTS, the network's own and by lists."""
     own = torch.randint(WORDS, (len(CONTEXTS), network.architecture.n - 1), generator=torch.Generator().manual_seed(0))
-    words, p = shortlist.likeliest(trigram, CONTEXTS, size)
-    otherwise = torch.from_numpy(shortlist.distributions(trigram, CONTEXTS)).log()
+    words, p = likeliest.likeliest(trigram, CONTEXTS, size)
+    otherwise = torch.from_numpy(likeliest.distributions(trigram, CONTEXTS)).log()
     found = [
-        shortlist.log_probabilities(network, own, torch.full((len(own),), word), words, p, otherwise[:, word])
+        likeliest.log_probabilities(network, own, torch.full((len(own),), word), words, p, otherwise[:, word])
         for word in range(WORDS)
     ]
     return network(own).exp(), torch.stack(found, 1).exp(), words
@@ -50,7 +52,7 @@ def test_with_all_words_on_the_list_it_is_the_network_and_with_some_it_sums_to_o
     assert torch.allclose(listed, whole, atol=1e-5)
     whole, listed, words = every_word_by_list(network, trigram, 3)
     assert torch.allclose(listed.sum(1), torch.ones(len(CONTEXTS)), atol=1e-5)
-    p = torch.from_numpy(shortlist.distributions(trigram, CONTEXTS))
+    p = torch.from_numpy(likeliest.distributions(trigram, CONTEXTS))
     within = torch.zeros_like(p, dtype=torch.bool).scatter(1, words, True)
     assert torch.allclose(listed[~within], p[~within])  # the others keep the trigram's
     ratio = (listed / whole.detach())[within].view(-1, 3)
@@ -64,8 +66,8 @@ def test_the_stage_scores_every_token(few, tmp_path):
         train.main(composed("train", train.Config, f"model={model}", *tiny, f"out={tmp_path}/{name}"))
     settings = [f"data={few}", f"predictions={tmp_path}", f"out={tmp_path}/short/0", "size=50"]
     stage_of_lists.main(composed("shortlist", stage_of_lists.Config, *settings, "network=cycling1/0"))
-    corpus, metrics = store.read_corpus(few), store.read_json(tmp_path / "short" / "0" / "metrics.json")
-    assert len(store.read_predictions(tmp_path / "short" / "0", "valid")) == len(corpus.valid)
+    corpus, metrics = read_corpus(few), read_json(tmp_path / "short" / "0" / "metrics.json")
+    assert len(read_predictions(tmp_path / "short" / "0", "valid")) == len(corpus.valid)
     assert 1 < metrics["test"] < len(corpus.vocabulary)
     for setting, says in (
         ("network=mlp9/0", "network=mlp9/0: short lists are for the energy family"),

@@ -17,7 +17,6 @@ from mlflow import MlflowClient
 from safetensors.torch import load_file
 
 from pipeline import (
-    checkpoints,
     claims,
     cluster,
     download,
@@ -25,17 +24,19 @@ from pipeline import (
     intervals,
     mix,
     ngram,
+    out_of_vocabulary,
     page,
     preprocess,
     report,
     shortlist,
-    store,
     train,
-    unknown,
-    words,
+    word_map,
 )
-from pipeline.app import ROOT
-from pipeline.core.errors import InputError
+from pipeline.data.corpus import read_corpus
+from pipeline.data.errors import InputError
+from pipeline.data.files import read_json
+from pipeline.running.app import ROOT
+from pipeline.training import checkpoint
 
 TINY = ["model.h=4", "model.m=3", "recipe.epochs=3", "recipe.batch=64", "recipe.samples=100"]
 STAGES = {
@@ -43,9 +44,9 @@ STAGES = {
     "intervals": intervals,
     "page": page,
     "features": features,
-    "unknown": unknown,
+    "out_of_vocabulary": out_of_vocabulary,
     "shortlist": shortlist,
-    "words": words,
+    "word_map": word_map,
     "download": download,
     "preprocess": preprocess,
     "cluster": cluster,
@@ -178,8 +179,8 @@ def test_the_papers_recipe_trains(stage, few, tmp_path):
 
 def test_a_training_under_way_keeps_a_second_one_out(tmp_path):
     claim = f"c.claim(Path({str(tmp_path)!r}), {{'model': 'x'}})"
-    code = f"from pathlib import Path; from pipeline import checkpoints as c\nwith {claim}: pass"
-    with checkpoints.claim(tmp_path, {"model": "x"}):
+    code = f"from pathlib import Path; from pipeline.training import checkpoint as c\nwith {claim}: pass"
+    with checkpoint.claim(tmp_path, {"model": "x"}):
         second = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert "another process is at this very training" in second.stderr
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT).returncode == 0
@@ -227,7 +228,7 @@ def test_a_grid_in_parallel_gives_the_same_numbers(stage, few, tmp_path):
         "train", "model.n=3", "model.h=3", "model.m=3", "recipe.epochs=1", f"data={few}", f"out={tmp_path}/alone"
     )
     assert alone.returncode == 0, alone.stderr
-    assert table["valid"][1] == pytest.approx(store.read_json(tmp_path / "alone" / "metrics.json")["valid"], rel=1e-12)
+    assert table["valid"][1] == pytest.approx(read_json(tmp_path / "alone" / "metrics.json")["valid"], rel=1e-12)
 
 
 @pytest.mark.peers
@@ -292,7 +293,7 @@ def test_impossible_mixture_weights_are_named(weights):
 
 
 def test_learned_weights_are_no_worse_than_equal_ones_on_validation(few, tmp_path):
-    corpus = store.read_corpus(few)
+    corpus = read_corpus(few)
     for number, name in enumerate(("mlp9", "interpolated3")):
         random = np.random.default_rng(number)
         (tmp_path / name / "0").mkdir(parents=True)
@@ -304,6 +305,6 @@ def test_learned_weights_are_no_worse_than_equal_ones_on_validation(few, tmp_pat
         out = tmp_path / f"out{weights}"
         arguments = [f"data={few}", f"predictions={tmp_path}", f"mix.weights={weights}", f"out='{out}'"]
         mix.main(composed("mix", mix.Config, *arguments))
-        found[weights] = store.read_json(out / "metrics.json")["valid"]
-        assert sum(store.read_json(out / "weights.json").values()) == pytest.approx(1)
+        found[weights] = read_json(out / "metrics.json")["valid"]
+        assert sum(read_json(out / "weights.json").values()) == pytest.approx(1)
     assert found["[]"] < found["[0.5,0.5]"]

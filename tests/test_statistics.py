@@ -5,8 +5,9 @@ import pandas as pd
 import pytest
 
 from pipeline import claims
-from pipeline.core import evaluation, statistics
-from pipeline.core.errors import InputError
+from pipeline.data import evaluation
+from pipeline.data.errors import InputError
+from pipeline.reporting import resampling
 
 RANDOM = np.random.default_rng(0)
 TOKENS = RANDOM.integers(500, 1500, 80)
@@ -21,7 +22,7 @@ def stream(level, spread, noise=0.5):
 
 def test_the_estimate_is_the_perplexity_of_all_tokens():
     log_p = stream(-5.5, 0.3)
-    found = statistics.perplexity(statistics.text_sums(log_p, FIRSTS), TOKENS)
+    found = resampling.perplexity(resampling.text_sums(log_p, FIRSTS), TOKENS)
     assert found.value == pytest.approx(evaluation.perplexity(log_p), rel=1e-9)
     assert found.low < found.value < found.high
     # The spread over texts decides: the standard error of the mean log-probability is about .3 / sqrt(80).
@@ -32,8 +33,8 @@ def test_the_estimate_is_the_perplexity_of_all_tokens():
 def test_a_ratio_is_paired():
     """Two models that differ by a constant on every text have a ratio without spread, however different the texts."""
     log_p = stream(-5.5, 0.3)
-    sums = statistics.text_sums(log_p, FIRSTS)
-    found = statistics.ratio(sums, sums + 0.1 * TOKENS, TOKENS)
+    sums = resampling.text_sums(log_p, FIRSTS)
+    found = resampling.ratio(sums, sums + 0.1 * TOKENS, TOKENS)
     assert [found.value, found.low, found.high] == pytest.approx([np.exp(0.1)] * 3)
 
 
@@ -41,7 +42,7 @@ def test_the_interval_holds_the_truth_as_often_as_it_says():
     hits = 0
     for _ in range(60):
         a, b = stream(-5.5, 0.1, 0), stream(-5.4, 0.1, 0)
-        found = statistics.ratio(*(statistics.text_sums(x, FIRSTS) for x in (a, b)), TOKENS)
+        found = resampling.ratio(*(resampling.text_sums(x, FIRSTS) for x in (a, b)), TOKENS)
         hits += found.low < np.exp(0.1) < found.high
     assert 51 <= hits <= 60
 

@@ -10,14 +10,15 @@ import torch
 from conftest import composed
 
 from pipeline import train
-from pipeline.core import evaluation, training
-from pipeline.core.checkpoint import Forgetful
-from pipeline.core.contexts import contexts
-from pipeline.core.errors import InputError
-from pipeline.core.networks.architecture import Architecture
-from pipeline.core.networks.families import build
-from pipeline.core.scoring import log_probabilities
-from pipeline.core.training import DivergenceError, Trainer, rate_at, stopping_tokens
+from pipeline.data import evaluation
+from pipeline.data.errors import InputError
+from pipeline.networks.architecture import Architecture
+from pipeline.networks.contexts import contexts
+from pipeline.networks.families import build
+from pipeline.networks.scoring import log_probabilities
+from pipeline.training import trainer
+from pipeline.training.checkpoint import Forgetful
+from pipeline.training.trainer import DivergenceError, Trainer, rate_at, stopping_tokens
 
 SMALL = Architecture(3, 4, 3, True)
 
@@ -30,7 +31,7 @@ def recipe():
 @pytest.fixture(scope="module")
 def corpus():
     random = np.random.default_rng(0)
-    return training.Corpus(random.zipf(1.5, 2000).clip(max=49), random.zipf(1.5, 900).clip(max=49), 50, 1)
+    return trainer.Corpus(random.zipf(1.5, 2000).clip(max=49), random.zipf(1.5, 900).clip(max=49), 50, 1)
 
 
 def trained(recipe, corpus, seed=0, checkpoint=None, **options):

@@ -7,9 +7,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from pipeline import store
-from pipeline.core.errors import InputError
-from pipeline.core.evaluation import perplexity
+from pipeline.data.corpus import SPLITS, Corpus
+from pipeline.data.errors import InputError
+from pipeline.data.evaluation import perplexity
+from pipeline.data.predictions import read_predictions
 
 ARCHITECTURE = ["row", "model", "n", "c", "h", "m", "direct", "mix"]
 FIGURES = ["train", "valid", "test", "valid_sd", "test_sd", "valid_raw", "test_raw", "valid_seen", "test_seen"]
@@ -59,7 +60,7 @@ def folders_of(row: Row, predictions: Path, seeds: list[int]) -> list[Path]:
     return [] if missing else folders
 
 
-def build(rows: list[Row], predictions: Path, corpus: store.Corpus, seeds: list[int]) -> pd.DataFrame:
+def build(rows: list[Row], predictions: Path, corpus: Corpus, seeds: list[int]) -> pd.DataFrame:
     """One line for each row whose arrays are there, indexed by our model's name.
 
     Means over seeds, and standard deviations where there are several.
@@ -90,21 +91,21 @@ def read(file: Path) -> pd.DataFrame:
     return pd.read_csv(file, index_col="name").astype(TYPES)
 
 
-def _line(row: Row, folders: list[Path], corpus: store.Corpus) -> dict:
+def _line(row: Row, folders: list[Path], corpus: Corpus) -> dict:
     line = {key: getattr(row, key) for key in ARCHITECTURE}
-    line |= {f"paper_{split}": row.paper.get(split) for split in store.SPLITS} | {"seeds": len(folders)}
+    line |= {f"paper_{split}": row.paper.get(split) for split in SPLITS} | {"seeds": len(folders)}
     if (folders[0] / "raw" / "train.npy").is_file():
-        line["train"] = perplexity(store.read_predictions(folders[0], "raw/train"))
+        line["train"] = perplexity(read_predictions(folders[0], "raw/train"))
     for split in ("valid", "test"):
         seen = ~corpus.unseen[corpus.ids(split)]
-        treated = [store.read_predictions(folder, split) for folder in folders]
+        treated = [read_predictions(folder, split) for folder in folders]
         values = [perplexity(array) for array in treated]
         line[split] = np.mean(values)
         line[f"{split}_seen"] = np.mean([perplexity(array[seen]) for array in treated])
         if len(values) > 1:
             line[f"{split}_sd"] = np.std(values, ddof=1)
         if (folders[0] / "raw").is_dir():
-            line[f"{split}_raw"] = np.mean([perplexity(store.read_predictions(f, f"raw/{split}")) for f in folders])
+            line[f"{split}_raw"] = np.mean([perplexity(read_predictions(f, f"raw/{split}")) for f in folders])
     return line
 
 

@@ -1,0 +1,118 @@
+"""A user's text as the ids of a corpus."""
+
+import io
+import re
+from collections.abc import Iterable, Iterator
+from functools import partial
+from itertools import chain, product
+
+import numpy as np
+import pandas as pd
+
+from pipeline.commands.models import Model
+from pipeline.data.corpus import Corpus
+from pipeline.data.errors import InputError
+from pipeline.data.symbols import NUMBER, UNKNOWN
+from pipeline.text import senate
+from pipeline.text.readers import Piece, fold, paragraphs, read_lines, read_plain, read_tokens, stream
+from pipeline.text.vocabulary import PROPER
+
+CONTEXT = 32  # marks before a text: more than any model looks back
+OPENING = re.compile(r'(?:(?<=[\s(\[-])|^)"|\u201c')  # a straight quotation mark that opens, or a printed one
+DASH = re.compile(r"\s*(?:--+|\u2014|(?<!\d)\u2013|\u2013(?!\d))\s*")
+SIGN = re.compile(r"``|''|--|[^\w\s]")
+AROUND = re.compile(r"(\W*)(.*?)(\W*)", re.DOTALL)  # the signs before and behind, and what stands between
+
+
+def words_of(text: str, corpus: Corpus, tokens: bool = False) -> list[str]:
+    """The words of a text as the corpus would have them, with its marks after each paragraph and at the end.
+
+    tokens: the text is tokenised, words apart by white space. Raises InputError where there are no words.
+    """
+    lines = io.StringIO(text)  # breaks where a corpus's files do, at line feeds alone
+    pieces = list(_tokenised(lines, corpus) if tokens else _printed(lines, corpus))
+    if not any(words for words, _ in pieces):
+        raise InputError("no words in the text")
+    marks = [mark for mark, place in corpus.counts["marks"].items() if (corpus.train == place).any()]
+    return list(chain.from_iterable(stream(pieces, marks)))
+
+
+def _tokenised(lines: Iterable[str], corpus: Corpus) -> Iterator[Piece]:
+    """A paragraph a line; an empty line is one only where it is in the corpus."""
+    kept = corpus.counts["format"] == "tokens"
+    return read_tokens(line for line in lines if kept or line.strip())
+
+
+def _printed(lines: Iterable[str], corpus: Corpus) -> Iterator[Piece]:
+    """A text as it is printed, paragraphs as in the corpus: a line each, or blank lines between them."""
+    readers = {"senate": partial(paragraphs, words_of=senate.words_of), "plain": read_plain, "lines": read_lines}
+    if corpus.counts["format"] in readers:
+        return readers[corpus.counts["format"]](lines)
+    # Others were tokenised before we had them, by rules that only their vocabulary shows.
+    known = whole_words(corpus)
+    return paragraphs(map(partial(_spelled, known=known), lines), partial(_whole, known=known))
+
+
+def whole_words(corpus: Corpus) -> set[str]:
+    """The vocabulary without what is more often a word and a full stop: "Mr." is in it, "it." is not."""
+    counts = np.bincount(corpus.train, minlength=len(corpus.vocabulary))
+    frequency = dict(zip(corpus.vocabulary, counts.tolist(), strict=True))
+    stopped = {word for word in frequency if len(word) > 1 and word.endswith(".")}
+    return frequency.keys() - {word for word in stopped if frequency[word] <= frequency.get(word[:-1], 0)}
+
+
+def _spelled(line: str, known: set[str]) -> str:
+    """Quotation marks, apostrophes and dashes as the vocabulary spells them."""
+    if "\u2019" not in known:
+        line = line.replace("\u2019", "'").replace("\u2018", "`" if "`" in known else "'")
+    if '"' not in known and "``" in known:
+        line = OPENING.sub("``", line).replace('"', "''").replace("\u201d", "''")
+    if "--" in known:
+        line = DASH.sub(" -- ", line)
+    return line
+
+
+def _whole(line: str, known: set[str]) -> list[str]:
+    """Words apart by white space; of the signs around one as few are taken off as make it a known word, or all."""
+    words = []
+    for chunk in line.split():
+        front, core, behind = AROUND.fullmatch(chunk).groups()
+        front, behind = SIGN.findall(front), SIGN.findall(behind)
+        places = product(range(len(front) + 1), range(len(behind) + 1))
+        for first, last in sorted(places, key=lambda place: place[0] - place[1]):
+            if "".join([*front[first:], core, *behind[:last]]) in known:
+                break
+        else:
+            first, last = len(front), 0
+        inside = "".join([*front[first:], core, *behind[:last]])
+        words += [*front[:first], *([inside] if inside else []), *behind[last:]]
+    return words
+
+
+def ids_of(words: list[str], corpus: Corpus) -> np.ndarray:
+    """Ids (T,), as the corpus folds its words; for a word that the vocabulary does not hold that of a symbol."""
+    place = {word: k for k, word in enumerate(corpus.vocabulary)}
+    if not any(word != word.lower() for word in corpus.vocabulary):  # a corpus without capitals
+        folded = fold(words) if NUMBER in place else [word.lower() for word in words]
+    else:
+        folded = words
+    proper = place.get(PROPER, 0)
+    found = [place.get(key, proper if word[:1].isupper() else 0) for key, word in zip(folded, words, strict=True)]
+    return np.array(found, dtype=np.int64)
+
+
+def unknown(ids: np.ndarray, corpus: Corpus) -> np.ndarray:
+    """Mask (T,) of the words that the vocabulary does not hold."""
+    return np.isin(corpus.vocabulary, [UNKNOWN, PROPER])[ids]
+
+
+def before(corpus: Corpus) -> np.ndarray:
+    """What stands before a text: marks."""
+    return np.full(CONTEXT, corpus.mark, dtype=np.int64)
+
+
+def scored(words: list[str], model: Model, corpus: Corpus) -> pd.DataFrame:
+    """A line a word: word, its natural log_probability, and whether it is unknown, so that a symbol stood for it."""
+    ids = ids_of(words, corpus)
+    log_p = model.log_probabilities(before(corpus), ids).astype(float)
+    return pd.DataFrame({"word": words, "log_probability": log_p, "unknown": unknown(ids, corpus)})

@@ -1,0 +1,1 @@
+"""The files between stages, and what every stage needs of them."""

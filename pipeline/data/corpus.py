@@ -1,0 +1,67 @@
+"""A corpus as `preprocess` leaves it: ids, vocabulary, texts, counts."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from pipeline.data import evaluation
+from pipeline.data.errors import InputError
+from pipeline.data.files import read_json, write_json
+from pipeline.data.symbols import TEXT
+
+SPLITS = ("train", "valid", "test")
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """What `preprocess` wrote: the vocabulary (place = id), the ids of each split, the texts, the counts."""
+
+    vocabulary: list[str]
+    train: np.ndarray
+    valid: np.ndarray
+    test: np.ndarray
+    texts: pd.DataFrame
+    counts: dict
+
+    @property
+    def mark(self) -> int:
+        """The id of the text mark."""
+        return self.vocabulary.index(TEXT)
+
+    @property
+    def unseen(self) -> np.ndarray:
+        """Mask (V,) of the words that training never shows."""
+        return evaluation.unseen_words(self.train, len(self.vocabulary))
+
+    def ids(self, split: str) -> np.ndarray:
+        """The ids of a split by its name."""
+        return getattr(self, split)
+
+    def before(self, split: str) -> np.ndarray:
+        """What stands before a split in the stream, enough for any context; nothing before training."""
+        return {"train": self.train[:0], "valid": self.train, "test": self.valid}[split]
+
+
+def write_corpus(folder: Path, corpus: Corpus) -> None:
+    """vocabulary.txt, train/valid/test.npy, texts.csv, counts.json."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "vocabulary.txt").write_text("\n".join(corpus.vocabulary) + "\n", encoding="utf-8")
+    for split in SPLITS:
+        np.save(folder / f"{split}.npy", corpus.ids(split))
+    corpus.texts.to_csv(folder / "texts.csv", index=False)
+    write_json(folder / "counts.json", corpus.counts)
+
+
+def read_corpus(folder: str | Path) -> Corpus:
+    """What write_corpus wrote. Raises InputError where it is not there."""
+    folder = Path(folder)
+    if not (folder / "counts.json").is_file():
+        raise InputError(f"no preprocessed corpus in {folder}: run `dvc repro preprocess`, or give the folder as data=")
+    return Corpus(
+        vocabulary=(folder / "vocabulary.txt").read_text(encoding="utf-8").split("\n")[:-1],
+        **{split: np.load(folder / f"{split}.npy") for split in SPLITS},
+        texts=pd.read_csv(folder / "texts.csv", keep_default_na=False, dtype={"name": str}),
+        counts=read_json(folder / "counts.json"),
+    )

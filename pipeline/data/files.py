@@ -1,0 +1,54 @@
+"""Files that are replaced whole or not at all."""
+
+import hashlib
+import json
+import os
+import platform
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """A temporary path beside `path` that takes its place when the block ends well, and vanishes when not."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=path.suffix)
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+        umask = os.umask(0)
+        os.umask(umask)
+        temporary.chmod(0o666 & ~umask)  # mkstemp's files are for their owner alone
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_json(path: Path, values: dict) -> None:
+    """Indented, keys in the order given, at once or not at all."""
+    with replacing(path) as temporary:
+        temporary.write_text(json.dumps(values, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def read_json(path: Path) -> dict:
+    """What write_json wrote."""
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def write_timing(path: Path, seconds: dict[str, float]) -> None:
+    """Times and the machine they were measured on: a file that neither git nor DVC hashes."""
+    machine = {"processor": platform.processor() or platform.machine(), "cores": os.cpu_count()}
+    write_json(path, seconds | machine | {"python": platform.python_version()})
+
+
+def digest(*arrays: np.ndarray) -> str:
+    """sha256 over the bytes of arrays."""
+    total = hashlib.sha256()
+    for array in arrays:
+        total.update(np.ascontiguousarray(array).data)
+    return total.hexdigest()

@@ -1,0 +1,60 @@
+"""The arrays that a model leaves: the natural-log probability of every token of a split."""
+
+from pathlib import Path
+
+import numpy as np
+
+from pipeline.data import evaluation
+from pipeline.data.corpus import Corpus
+from pipeline.data.errors import InputError
+from pipeline.data.files import write_json
+
+
+def write_base_predictions(folder: Path, corpus: Corpus, raw: dict[str, np.ndarray]) -> dict[str, float]:
+    """The arrays of a base model: `raw/<split>.npy` as given, `valid.npy` and `test.npy` with the share for unseen
+    words, fitted on validation. Returns perplexities and share, which also stand in metrics.json.
+
+    raw: natural-log probability (T,) of every token of valid and test, and of train where it was computed.
+    """
+    unseen = corpus.unseen
+    share = evaluation.fit_share(raw["valid"], corpus.valid, unseen)
+    treated = {
+        split: evaluation.apply_share(raw[split], corpus.ids(split), unseen, share) for split in ("valid", "test")
+    }
+    for split, array in raw.items():
+        _save(folder / "raw" / f"{split}.npy", array, corpus.ids(split))
+    metrics = {f"{split}_raw": evaluation.perplexity(array) for split, array in raw.items() if split != "train"}
+    if "train" in raw:
+        metrics["train"] = evaluation.perplexity(raw["train"])
+    return _write_treated(folder, corpus, treated, {"share": share} | metrics)
+
+
+def write_mixture_predictions(folder: Path, corpus: Corpus, mixed: dict[str, np.ndarray]) -> dict[str, float]:
+    """The arrays of a mixture of treated arrays: `valid.npy`, `test.npy`. Returns what metrics.json holds."""
+    return _write_treated(folder, corpus, mixed, {})
+
+
+def _write_treated(folder: Path, corpus: Corpus, treated: dict[str, np.ndarray], more: dict) -> dict[str, float]:
+    metrics = {}
+    for split, array in treated.items():
+        ids = corpus.ids(split)
+        _save(folder / f"{split}.npy", array, ids)
+        metrics[split] = evaluation.perplexity(array)
+        metrics[f"{split}_seen"] = evaluation.perplexity(array[~corpus.unseen[ids]])
+    write_json(folder / "metrics.json", metrics | more)
+    return metrics | more
+
+
+def _save(path: Path, array: np.ndarray, ids: np.ndarray) -> None:
+    if array.shape != ids.shape or not np.isfinite(array).all():
+        raise ValueError(f"{path}: log-probabilities of shape {array.shape} for {ids.shape} tokens, or not all finite")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    np.save(path, array.astype(np.float32))
+
+
+def read_predictions(folder: str | Path, split: str) -> np.ndarray:
+    """Natural-log probabilities (T,) float32. split: valid, test, raw/train, raw/valid or raw/test."""
+    path = Path(folder) / f"{split}.npy"
+    if not path.is_file():
+        raise InputError(f"no predictions in {path}: run the stage that makes them, such as `dvc repro train@mlp9-0`")
+    return np.load(path)

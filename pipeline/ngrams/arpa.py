@@ -1,0 +1,154 @@
+"""The ARPA format, in which n-gram tools exchange back-off models: lines of text out of a model, a model out of lines.
+
+After a head with the sizes there is a section for each order, its lines 'log10 P <tab> words <tab> log10 back-off';
+the highest order has no back-off, and a missing one is 0.
+"""
+
+import math
+import re
+from collections.abc import Iterable, Iterator
+from typing import NoReturn
+
+import numpy as np
+
+from pipeline.data.errors import InputError
+from pipeline.data.symbols import UNKNOWN
+from pipeline.ngrams.backoff import Backoff
+from pipeline.ngrams.counts import NEVER, Counts, Table
+
+MARKS = ("<s>", "</s>")  # of sentences: this project has none, and other tools insist on them
+IMPOSSIBLE = -99  # how the format writes a probability of zero
+
+
+def write(model: Backoff, vocabulary: list[str]) -> Iterator[str]:
+    """The lines of the ARPA file of a model over this vocabulary, which gets `<s>` and `</s>` at -99."""
+    marks = [mark for mark in MARKS if mark not in vocabulary]
+    tables = model.counts.tables
+    kept = [~np.isnan(log_p) for log_p in model.log_p]
+    log_p = list(model.log_p)
+    for k in range(len(tables), 2, -1):
+        # What a longer n-gram begins or ends with stays, with what back-off makes of it: other tools want it there.
+        kept[k - 2][tables[k - 1].keys[kept[k - 1]] // len(vocabulary)] = True
+        kept[k - 2][tables[k - 1].suffixes[kept[k - 1]]] = True
+    for k in range(2, len(tables)):
+        passed_on = (
+            model.log_backoff[k - 2][tables[k - 1].keys // len(vocabulary)] + log_p[k - 2][tables[k - 1].suffixes]
+        )
+        log_p[k - 1] = np.where(np.isnan(log_p[k - 1]), passed_on, log_p[k - 1])
+
+    yield "\\data\\"
+    for k, chosen in enumerate(kept, start=1):
+        yield f"ngram {k}={int(chosen.sum()) + (len(marks) if k == 1 else 0)}"
+    words = np.array(vocabulary, dtype=object)
+    texts = words
+    for k, chosen in enumerate(kept, start=1):
+        if k > 1:
+            keys = tables[k - 1].keys
+            texts = texts[keys // len(vocabulary)] + " " + words[keys % len(vocabulary)]
+        yield from ("", f"\\{k}-grams:")
+        if k == 1:
+            yield from (f"{IMPOSSIBLE}\t{mark}\t0" for mark in marks)
+        lines = zip(log_p[k - 1][chosen] / math.log(10), texts[chosen], strict=True)
+        if k == len(kept):
+            yield from (f"{p:.7g}\t{text}" for p, text in lines)
+        else:
+            backoff = model.log_backoff[k - 1][chosen] / math.log(10)
+            yield from (f"{p:.7g}\t{text}\t{b:.7g}" for (p, text), b in zip(lines, backoff, strict=True))
+    yield from ("", "\\end\\")
+
+
+def read(lines: Iterable[str], vocabulary: list[str]) -> Backoff:
+    """A model over this vocabulary from the lines of an ARPA file.
+
+    A word that the file lacks gets what the file gives `<unk>`; n-grams with words that the vocabulary lacks, such as
+    `<s>`, are left out. Raises InputError, with the line number, where the lines are no ARPA file.
+    """
+    sections = _sections(lines, {word: number for number, word in enumerate(vocabulary)})
+    while len(sections) > 1 and not len(sections[-1][0]):  # an order that has no n-gram of these words
+        sections.pop()
+    words, p, backoff, where = sections[0]
+    unknown = np.flatnonzero(words[:, 0] == vocabulary.index(UNKNOWN))
+    if not len(unknown):
+        raise InputError(f"ARPA file: no {UNKNOWN} among its 1-grams, so words that it lacks have no probability")
+    dense_p, dense_backoff = np.full(len(vocabulary), p[unknown[0]]), np.zeros(len(vocabulary))
+    dense_p[words[:, 0]], dense_backoff[words[:, 0]] = p, backoff
+    everything = np.arange(len(vocabulary))
+    tables, log_p, log_backoff = [Table(everything, everything * 0, everything * 0)], [dense_p], [dense_backoff]
+    for k, (words, p, backoff, where) in enumerate(sections[1:], start=2):
+        context, suffixes = _places(tables, words[:, :-1]), _places(tables, words[:, 1:])
+        if (context == NEVER).any():
+            raise InputError(f"ARPA file, line {where[context == NEVER][0]}: its first {k - 1} words have no line")
+        keys = context * len(vocabulary) + words[:, -1]
+        order = np.argsort(keys, kind="stable")
+        twice = np.flatnonzero(np.diff(keys[order]) == 0)
+        if len(twice):
+            raise InputError(f"ARPA file, line {where[order[twice[0] + 1]]}: this n-gram has a line already")
+        tables.append(Table(keys[order], np.zeros(len(keys), dtype=np.int64), suffixes[order]))
+        log_p.append(p[order])
+        log_backoff.append(backoff[order])
+    return Backoff(Counts(len(vocabulary), 0, tables, [NEVER] * len(tables)), log_p, log_backoff[:-1])
+
+
+def _places(tables: list[Table], words: np.ndarray) -> np.ndarray:
+    """The place of each n-gram (N, k) of ids in the table of its order, or NEVER."""
+    place = words[:, 0]
+    for k in range(1, words.shape[1]):
+        place = np.where(place == NEVER, NEVER, tables[k].find(place * len(tables[0].keys) + words[:, k]))
+    return place
+
+
+def _sections(lines: Iterable[str], ids: dict[str, int]) -> list[tuple[np.ndarray, ...]]:
+    """For each order: ids (N, k), log P (N,), log back-off (N,), natural, and the number of each line (N,)."""
+    sizes: dict[int, int] = {}
+    sections: list[tuple[np.ndarray, ...]] = []
+    k, seen, rows, found = 0, 0, [], False
+
+    def fail(number: int, what: str) -> NoReturn:
+        raise InputError(f"ARPA file, line {number}: {what}")
+
+    def close(number: int) -> None:
+        if k and seen != sizes[k]:
+            fail(number, f"{seen:,} {k}-grams end here where the head says {sizes[k]:,}")
+        if k:
+            words, p, backoff, where = zip(*rows, strict=True) if rows else ((), (), (), ())
+            scale = math.log(10)
+            table = np.array(words, dtype=np.int64).reshape(-1, k)
+            sections.append((table, np.array(p) * scale, np.array(backoff) * scale, np.array(where)))
+
+    number = 0
+    for number, line in enumerate(lines, start=1):
+        line = line.rstrip("\r\n")
+        if not found:
+            found = line == "\\data\\"
+        elif not line.strip():
+            continue
+        elif line == "\\end\\":
+            close(number)
+            if not sizes or k != max(sizes):
+                fail(number, f"the file ends after order {k} where the head promises order {max(sizes, default=0)}")
+            return sections
+        elif size := re.fullmatch(r"ngram\s+(\d+)\s*=\s*(\d+)", line):
+            sizes[int(size[1])] = int(size[2])
+        elif head := re.fullmatch(r"\\(\d+)-grams:", line):
+            close(number)
+            if int(head[1]) != k + 1 or k + 1 not in sizes:
+                fail(number, f"a section of {head[1]}-grams where order {k + 1} is due")
+            k, seen, rows = k + 1, 0, []
+        elif not k:
+            fail(number, f"neither a size nor a section: {line[:60]!r}")
+        else:
+            parts = line.split()
+            if len(parts) not in (k + 1, k + 2):
+                fail(number, f"not 'log10 P, {k} words, log10 back-off': {line[:60]!r}")
+            try:
+                p, backoff = float(parts[0]), float(parts[k + 1]) if len(parts) > k + 1 else 0.0
+            except ValueError:
+                fail(number, f"not a number: {line[:60]!r}")
+            if p > 0 or math.isnan(p) or not math.isfinite(backoff):
+                fail(number, f"no log10 of a probability, or no finite back-off: {line[:60]!r}")
+            seen += 1
+            words = [ids.get(word) for word in parts[1 : k + 1]]
+            if None not in words:
+                rows.append((words, p, backoff, number))
+    end = "the file ends without \\end\\" if found else "no \\data\\ in it: not an ARPA file"
+    raise InputError(f"ARPA file, line {number}: {end}")

@@ -1,0 +1,50 @@
+"""Log-probabilities summed over each text of a split: what intervals are made of."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from pipeline.data.corpus import Corpus
+from pipeline.data.errors import InputError
+from pipeline.data.predictions import read_predictions
+from pipeline.reporting import resampling
+
+
+def texts_of(corpus: Corpus, split: str) -> pd.DataFrame:
+    """The texts of a split in order: name, genre, first (its place in the split's stream) and tokens."""
+    texts = corpus.texts[corpus.texts["split"] == split]
+    return pd.DataFrame(
+        {
+            "name": texts["name"],
+            "genre": texts["genre"],
+            "first": texts["first"] - texts["first"].min(),
+            "tokens": texts["end"] - texts["first"],
+        }
+    ).reset_index(drop=True)
+
+
+def folders(predictions: Path, name: str, seeds: list[int]) -> list[Path]:
+    """The folder of each of these seeds of a model; of one that has seed 0 alone, that one; of NAME/SEED its own.
+
+    Raises InputError where one is missing.
+    """
+    there = {folder.name for folder in (predictions / name).glob("*")}
+    names = [name] if "/" in name else [f"{name}/{seed}" for seed in ([0] if there == {"0"} else seeds)]
+    for folder in names:
+        if not (predictions / folder).is_dir():
+            raise InputError(f"no predictions in {predictions / folder}: run the stage that makes {name}")
+    return [predictions / folder for folder in names]
+
+
+def sums(texts: pd.DataFrame, folders: list[Path], split: str) -> np.ndarray:
+    """A model's treated log-probability of each text, (number of texts,), the mean over its folders."""
+    first = texts["first"].to_numpy()
+    return np.mean([resampling.text_sums(read_predictions(folder, split), first) for folder in folders], axis=0)
+
+
+def train_sums(texts: pd.DataFrame, folder: Path) -> np.ndarray:
+    """A model's raw log-probability of each training text; NaN for a model that training was not scored by."""
+    if not (folder / "raw" / "train.npy").is_file():
+        return np.full(len(texts), np.nan)
+    return resampling.text_sums(read_predictions(folder, "raw/train"), texts["first"].to_numpy())

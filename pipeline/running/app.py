@@ -1,0 +1,105 @@
+"""What every stage shares: a typed Hydra application whose user errors end in one clear line."""
+
+import logging
+import os
+import re
+import resource
+import sys
+import time
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+
+import hydra
+from hydra.core.config_store import ConfigStore
+from hydra.core.hydra_config import HydraConfig
+from hydra.errors import HydraException
+from hydra.types import RunMode
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from pipeline.data.errors import InputError
+from pipeline.data.files import write_timing
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDERS = ("data", "out", "checkpoints", "predictions")  # in every stage that has these keys
+PATHS = (*FOLDERS, "timing")
+FAILURE = "failure.txt"  # in the folder of a multirun's failed job: why
+
+KNOWN = (InputError, HydraException, OmegaConfBaseException)  # the user's mistakes; all else keeps its traceback
+
+log = logging.getLogger(__name__)
+
+
+def run(stage: str, schema: type, main: Callable[..., None], timed: bool = False) -> None:
+    """Composes conf/<stage>.yaml against the dataclass `schema`, and calls `main` with an instance of it.
+
+    timed: what it cost is written to `timing` of its configuration; other stages write that, and more, themselves.
+
+    A mistake of the user's (InputError, a key or value that the schema refuses) is printed as one line, and the
+    process ends with exit code 2. In a multirun a failed job leaves its reason in its folder and the others go on.
+    """
+    ConfigStore.instance().store(name=f"{stage}_schema", node=schema)
+    # Hydra's own handler prints hints over several lines and exits; with this set, errors reach us whole.
+    os.environ.setdefault("HYDRA_FULL_ERROR", "1")
+
+    @hydra.main(version_base="1.3", config_path=str(ROOT / "conf"), config_name=stage)
+    def application(config: DictConfig) -> None:
+        job = Path(HydraConfig.get().runtime.output_dir) if HydraConfig.get().mode == RunMode.MULTIRUN else None
+        if job:
+            for leftover in (FAILURE, "metrics.json"):  # of an earlier multirun there
+                (job / leftover).unlink(missing_ok=True)
+        try:
+            for key in PATHS:
+                if config.get(key) == "":
+                    raise InputError(f"{key} is empty: give a path, or leave it as it is configured")
+                if key in FOLDERS and config.get(key) and Path(config[key]).is_file():
+                    raise InputError(f"{key}={config[key]} is a file: give a folder")
+            start = time.perf_counter()
+            main(OmegaConf.to_object(config))
+            if timed:
+                write_timing(Path(config.timing), cost(start))
+        except Exception as error:
+            known = isinstance(error, KNOWN)
+            if not job:
+                # SystemExit passes Hydra by, which puts a line of its own before any other exception.
+                if known:
+                    raise SystemExit(exit_code(one_line(error))) from error
+                raise
+            reason = one_line(error) if known else traceback.format_exc()
+            (job / FAILURE).write_text(reason, encoding="utf-8")
+            log.error("this job failed, the others go on: %s", reason)
+
+    try:
+        application()
+    except KNOWN as error:
+        sys.exit(exit_code(one_line(error)))
+    except KeyboardInterrupt:
+        sys.exit(exit_code("stopped; a training goes on where it was when the same command is repeated", 130))
+
+
+def cost(start: float) -> dict[str, float]:
+    """What a stage has taken since time.perf_counter() said `start`: seconds, and the process's peak memory so far."""
+    return {"seconds": time.perf_counter() - start, "peak_memory_mb": peak_memory_mb()}
+
+
+def peak_memory_mb() -> float:
+    """The most memory that this process has had, in MB of 2^20 bytes."""
+    status = Path("/proc/self/status")
+    if status.is_file():  # Linux, where getrusage gives a child its parent's peak
+        return int(re.search(r"VmHWM:\s*(\d+) kB", status.read_text())[1]) / 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1 << 20)  # macOS: bytes
+
+
+def one_line(error: Exception) -> str:
+    """The text of an error and of what caused it, white space folded."""
+    parts = [str(error)]
+    if error.__cause__ is not None and str(error.__cause__) not in parts[0]:
+        parts.append(str(error.__cause__))
+    return " ".join(" ".join(parts).split("Config search path:")[0].split())
+
+
+def exit_code(message: str, code: int = 2) -> int:
+    """Prints an error's one line; what the process then ends with."""
+    print(f"error: {message}", file=sys.stderr)
+    return code

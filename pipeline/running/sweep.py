@@ -1,0 +1,78 @@
+"""What a multirun adds to its jobs: one parent run in MLflow, and a table of the grid at the end."""
+
+import atexit
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from hydra.experimental.callback import Callback
+from omegaconf import DictConfig, OmegaConf
+
+from pipeline.data.files import read_json
+from pipeline.reporting import figures, style
+from pipeline.running import tracking
+from pipeline.running.app import FAILURE, exit_code
+
+FIGURES = ("valid", "valid_seen")  # a grid is there to choose, and test is not for choosing
+
+
+class Grid(Callback):
+    """Hydra's callback of conf/train.yaml. A single run passes it by.
+
+    table: a second place for grid.csv, and for its picture, relative to where the command was called; "" for none. A
+    grid with failed jobs is not put there: it would take the place of a whole one.
+    """
+
+    def __init__(self, table: str = ""):
+        self.table = table
+
+    def on_multirun_start(self, config: DictConfig, **kwargs: Any) -> None:
+        """Opens the parent run; the jobs, in this process or others, find it in their environment."""
+        if config.hydra.launcher._target_.endswith(".SlurmLauncher") and not shutil.which("srun"):
+            sys.exit(exit_code("hydra/launcher=slurm: no srun here, so no SLURM; for this machine's cores: joblib"))
+        for given in config.hydra.overrides.task:
+            if given.lstrip("+").startswith(("out=", "timing=")):
+                sys.exit(exit_code(f"{given}: each job of a grid has a folder of its own; give hydra.sweep.dir=FOLDER"))
+        folder = Path(config.hydra.sweep.dir)
+        self.parent = tracking.open_sweep(f"{config.hydra.job.name} {folder.parent.name} {folder.name}")
+        self.parent.parameters({"overrides": " ".join(config.hydra.overrides.task)})
+        # Hydra calls on_multirun_end only where every job could be composed and none was interrupted.
+        atexit.register(self.parent.end, "FAILED")
+
+    def on_multirun_end(self, config: DictConfig, **kwargs: Any) -> None:
+        """Writes grid.csv and its picture into the multirun's folder and prints it; exit code 1 where a job failed."""
+        atexit.unregister(self.parent.end)
+        table = collect(Path(config.hydra.sweep.dir))
+        path = Path(config.hydra.sweep.dir, "grid.csv")
+        table.to_csv(path, index=False)
+        failed = int((table["failure"] != "").sum())
+        if table["valid"].notna().any():
+            drawn = style.alone(figures.search(table))
+            path.with_suffix(".svg").write_text(drawn, encoding="utf-8")
+            if self.table and not failed:
+                table.drop(columns="failure").to_csv(self.table, index=False, float_format="%.2f")
+                Path(self.table).with_suffix(".svg").write_text(drawn, encoding="utf-8")
+        print(f"\n{table.to_string(index=False, float_format='%.2f', na_rep='')}\n\n{path}")
+        self.parent.metrics({"jobs": len(table), "failed": failed, "best_valid_perplexity": table["valid"].min()})
+        self.parent.end("FAILED" if failed else "FINISHED")
+        if failed:
+            sys.exit(f"error: {failed} of {len(table)} jobs failed; {path} says why")
+
+
+def collect(folder: Path) -> pd.DataFrame:
+    """One row for each job of a multirun: its overrides, its perplexities, and why it failed ('' if it did not)."""
+    rows = []
+    jobs = [path.parent.parent for path in folder.glob("*/.hydra/overrides.yaml")]
+    for job in sorted(jobs, key=lambda job: figures.by_number(job.name)):
+        overrides = OmegaConf.to_container(OmegaConf.load(job / ".hydra" / "overrides.yaml"))
+        row = {"job": job.name} | dict(override.partition("=")[::2] for override in overrides)
+        metrics = read_json(job / "metrics.json") if (job / "metrics.json").is_file() else {}
+        row |= {key: metrics.get(key, float("nan")) for key in FIGURES}
+        failure = job / FAILURE
+        row["failure"] = failure.read_text(encoding="utf-8").strip().split("\n")[-1] if failure.is_file() else ""
+        if not metrics and not row["failure"]:
+            row["failure"] = "stopped before its end"
+        rows.append(row)
+    return pd.DataFrame(rows, columns=None if rows else ["job", *FIGURES, "failure"])

@@ -1,0 +1,98 @@
+"""The file in which a killed training finds itself again: one for each configuration, data and code."""
+
+import hashlib
+import json
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import torch
+from filelock import FileLock, Timeout
+from safetensors import safe_open
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from pipeline.data.errors import InputError
+from pipeline.data.files import replacing
+
+CODE = Path(__file__).parents[1]
+
+
+class CheckpointFile:
+    """A training's state as a file, replaced at once or not at all."""
+
+    def __init__(self, path: Path, seconds: float):
+        self.path, self.seconds = path, seconds
+        self.written = time.monotonic()
+
+    def tick(self, save: Callable[[], None]) -> None:
+        """Saves when `seconds` have gone by since the last time."""
+        if self.due():
+            save()
+
+    def due(self) -> bool:
+        """Whether it is time."""
+        return time.monotonic() - self.written >= self.seconds
+
+    def write(self, tensors: dict[str, Tensor], progress: dict) -> None:
+        """Replaces the file."""
+        with replacing(self.path) as temporary:
+            save_file({k: v.contiguous() for k, v in tensors.items()}, temporary, {"progress": json.dumps(progress)})
+            self.complete()
+        self.written = time.monotonic()
+
+    def complete(self) -> None:
+        """The new file is written and will now replace the old one."""
+
+    def read(self) -> tuple[dict[str, Tensor], dict] | None:
+        """What the file holds, or None where there is none."""
+        if not self.path.is_file():
+            return None
+        with safe_open(self.path, framework="pt") as file:
+            progress = json.loads(file.metadata()["progress"])
+        return load_file(self.path), progress
+
+
+class Forgetful:
+    """Keeps nothing: for training without a place to write."""
+
+    def tick(self, save: Callable[[], None]) -> None: ...
+
+    def write(self, tensors: dict[str, Tensor], progress: dict) -> None: ...
+
+    def read(self) -> None:
+        return None
+
+
+Checkpoint = CheckpointFile | Forgetful
+
+
+@contextmanager
+def claim(folder: Path, what: dict) -> Iterator[Path]:
+    """The checkpoint file of a training, for this process alone; removed when the block ends well.
+
+    what: all that decides its numbers. The code that trains is added here. Raises InputError where another process
+    holds it.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{_key(what)}.safetensors"
+    lock = FileLock(path.with_suffix(".lock"))
+    try:
+        lock.acquire(timeout=0)
+    except Timeout as error:
+        raise InputError(f"another process is at this very training ({path}): wait until it ends") from error
+    try:
+        for leftover in folder.glob(f".{path.name}.*"):  # of a process killed while it wrote
+            leftover.unlink()
+        yield path
+        path.unlink(missing_ok=True)
+    finally:
+        lock.release()  # the lock's file stays: to remove it would let two others each lock a file of that name
+
+
+def _key(what: dict) -> str:
+    key = hashlib.sha256(json.dumps(what | {"torch": torch.__version__}, sort_keys=True).encode())
+    for source in sorted(file for folder in ("data", "networks", "training") for file in (CODE / folder).glob("*.py")):
+        key.update(source.read_bytes())
+    return key.hexdigest()[:24]

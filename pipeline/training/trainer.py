@@ -1,0 +1,242 @@
+"""Training a network: passes over the training part in random order, a rate that falls, the best epoch kept."""
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+
+import numpy as np
+import torch
+
+from pipeline.data import evaluation
+from pipeline.data.errors import InputError
+from pipeline.networks.base import Network
+from pipeline.networks.contexts import contexts
+from pipeline.networks.scoring import log_probabilities
+from pipeline.training.checkpoint import Checkpoint
+from pipeline.training.optimiser import Adam, Ascent
+from pipeline.training.recipe import Recipe, rate_at
+from pipeline.training.sampling import make_sampler
+
+DECAY_STEPS = 16  # weight decay passes over all weights, touched or not, so it is done for so many steps at once
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """What training reads: ids of two splits, and what stands before the stream."""
+
+    train: np.ndarray
+    valid: np.ndarray
+    vocabulary: int
+    mark: int  # id of the text mark, the context before the very first word
+
+
+@dataclass
+class Epoch:
+    """One line of the learning curve; perplexities over all tokens of what is named."""
+
+    epoch: int
+    rate: float  # at its end
+    train_perplexity: float  # running, by the training softmax with dropout: a progress figure, nothing else
+    valid_perplexity: float  # exact, on the stopping blocks, with the share for unseen words fitted there
+
+
+@dataclass
+class Progress:
+    """Where a training stands: all that a checkpoint holds beside tensors."""
+
+    epoch: int = 0  # epochs finished
+    step: int = 0  # steps done in the epoch under way
+    loss: float = 0.0  # sum over the words of the epoch under way, brought up to date every few steps
+    perplexity: float = 0.0  # of those words
+    curve: list[dict] = field(default_factory=list)
+    best: int = 0  # epoch whose weights are kept
+    seconds: float = 0.0  # that the training took so far, evaluations with it, in all the processes that took it up
+
+
+class DivergenceError(InputError):
+    """The loss is no longer a number."""
+
+
+def stopping_tokens(tokens: int, block: int, every: int) -> np.ndarray:
+    """The places of validation that early stopping reads: every `every`th block of `block` tokens."""
+    place = np.arange(tokens)
+    return place[(place // block) % every == 0]
+
+
+class Trainer:
+    """One training, from start or checkpoint to the best epoch's weights."""
+
+    def __init__(
+        self,
+        network: Network,
+        recipe: Recipe,
+        corpus: Corpus,
+        seed: int,
+        device: str,
+        checkpoint: Checkpoint,
+        features: np.ndarray | None = None,
+    ):
+        """network: its parameters are set here; features: C (V, m) at the start, scaled to the recipe's deviation."""
+        self.recipe, self.corpus, self.seed, self.checkpoint = recipe, corpus, seed, checkpoint
+        self.device = torch.device(device)
+        counts = np.bincount(corpus.train, minlength=corpus.vocabulary)
+        self.sampler = make_sampler(recipe.sampling, counts, recipe.samples, recipe.power, self.device)
+        unigram = torch.tensor(np.log((counts + 1) / (counts + 1).sum()), dtype=torch.float32)
+        start = torch.Generator().manual_seed(seed)
+        self.network = network.initialise(recipe.features, recipe.weights, unigram, start).to(self.device)
+        if features is not None:
+            self._start_from(torch.from_numpy(features).to(self.device))
+        self.best = {name: tensor.clone() for name, tensor in self.network.state_dict().items()}
+        self.optimiser = (
+            Adam(self.network, recipe.beta1, recipe.beta2, recipe.epsilon) if recipe.optimiser == "adam" else Ascent()
+        )
+        self.generator = torch.Generator(self.device)
+        self.progress = Progress()
+        n = network.architecture.n
+        stream = np.concatenate([np.full(n - 1, corpus.mark, dtype=corpus.train.dtype), corpus.train])
+        self.windows = torch.from_numpy(stream).to(self.device).unfold(0, n, 1)  # (T, n), a view: context and target
+        self.steps = math.ceil(len(corpus.train) / recipe.batch)
+        stopping = stopping_tokens(len(corpus.valid), recipe.stopping_block, recipe.stopping_every)
+        self.stopping_context = contexts(corpus.valid, corpus.train, n, corpus.mark)[stopping]
+        self.stopping_target = corpus.valid[stopping]
+        self.unseen = counts == 0
+
+    @torch.no_grad()
+    def _start_from(self, features: torch.Tensor) -> None:
+        if features.shape != self.network.C.shape:
+            raise InputError(
+                f"features of shape {tuple(features.shape)} for a network whose C is {tuple(self.network.C.shape)}: "
+                "they must come from the same vocabulary and have model.m columns"
+            )
+        self.network.C.copy_(features * (self.recipe.features / features.std()))
+
+    def run(
+        self,
+        on_step: Callable[[Progress, int], object] = lambda progress, words: None,
+        on_epoch: Callable[[Epoch], object] = lambda epoch: None,
+    ) -> Network:
+        """Trains to the end and returns the network with the best epoch's weights.
+
+        on_step and on_epoch are told of progress; on_epoch of the epochs of an earlier, killed run too.
+        Raises DivergenceError when the loss becomes NaN or infinite.
+        """
+        self.resume()
+        self.since = time.perf_counter()
+        for epoch in self.progress.curve:
+            on_epoch(Epoch(**epoch))
+        while self.progress.epoch < self.recipe.epochs and not self._patience_lost():
+            on_epoch(self._epoch(on_step))
+        self.network.load_state_dict(self.best)
+        return self.network
+
+    def _patience_lost(self) -> bool:
+        return self.progress.epoch - self.progress.best >= self.recipe.patience
+
+    def _epoch(self, on_step: Callable[[Progress, int], object]) -> Epoch:
+        """Goes through the training part once, from where the epoch stands."""
+        progress, recipe = self.progress, self.recipe
+        shuffle = np.random.default_rng([self.seed, progress.epoch])
+        order = torch.from_numpy(shuffle.permutation(len(self.corpus.train))).to(self.device)
+        if progress.step == 0:
+            self.generator.manual_seed(int(shuffle.integers(2**63)))
+        pending = torch.zeros((), dtype=torch.float64, device=self.device)
+        while progress.step < self.steps:
+            places = order[progress.step * recipe.batch : (progress.step + 1) * recipe.batch]
+            pending += self._step(places) * len(places)
+            progress.step += 1
+            if recipe.weight_decay and (progress.step % DECAY_STEPS == 0 or progress.step == self.steps):
+                self._decay(min(progress.step * recipe.batch, len(order)))
+            on_step(progress, len(places))
+            if progress.step % 64 == 0 or progress.step == self.steps:
+                done = min(progress.step * recipe.batch, len(order))
+                progress.loss = self._checked(progress.loss + float(pending), done)
+                progress.perplexity = math.exp(progress.loss / done)
+                pending.zero_()
+                self.checkpoint.tick(self.save)
+        epoch = self._close_epoch()
+        self.save()
+        return epoch
+
+    def _rate(self) -> float:
+        done = self.progress.epoch * self.steps + self.progress.step
+        return rate_at(self.recipe, done, self.recipe.epochs * self.steps)
+
+    def _step(self, places: torch.Tensor) -> torch.Tensor:
+        """One update on these places (B,) of the training part; returns the mean loss of its words."""
+        window = self.windows[places].long()
+        context, target = window[:, :-1], window[:, -1].contiguous()
+        candidates, log_inclusion = self.sampler.draw(target, self.generator)
+        slope = self.network.gradient(context, target, candidates, log_inclusion, self.recipe.dropout, self.generator)
+        if self.recipe.frozen:
+            del slope.slopes["C"]
+        self.optimiser.step(self.network, slope, self._rate(), len(places))
+        return slope.loss
+
+    @torch.no_grad()
+    def _decay(self, done: int) -> None:
+        """theta -= e_t lambda theta for each word since the last call; not for biases (paper, section 3).
+
+        done: words of the epoch under way.
+        """
+        words = (done - 1) % (DECAY_STEPS * self.recipe.batch) + 1
+        kept = max(1 - self._rate() * self.recipe.weight_decay, 0.0) ** words
+        for name, parameter in self.network.named_parameters():
+            if parameter.dim() > 1 and not (self.recipe.frozen and name == "C"):
+                parameter.mul_(kept)
+
+    def _checked(self, loss: float, words: int) -> float:
+        """A loss summed over so many words, if it is a number that exp can take (NaN is not below anything)."""
+        if not loss < 700 * words:
+            progress = self.progress
+            step = progress.epoch * self.steps + progress.step
+            rate = rate_at(self.recipe, step - 1, self.recipe.epochs * self.steps)
+            raise DivergenceError(
+                f"the loss is {loss / words:g} a word by step {step} (epoch {progress.epoch + 1}) at rate {rate:.3g}: "
+                f"lower recipe.rate, now {self.recipe.rate:g}"
+            )
+        return loss
+
+    def _close_epoch(self) -> Epoch:
+        """Evaluates, notes the line of the curve, and keeps the weights if they are the best so far."""
+        progress = self.progress
+        rate = self._rate()
+        raw = log_probabilities(self.network, self.stopping_context, self.stopping_target)
+        self._checked(float(-raw.sum(dtype=np.float64)), len(raw))
+        share = evaluation.fit_share(raw, self.stopping_target, self.unseen)
+        treated = evaluation.apply_share(raw, self.stopping_target, self.unseen, share)
+        epoch = Epoch(
+            epoch=progress.epoch + 1,
+            rate=rate,
+            train_perplexity=progress.perplexity,
+            valid_perplexity=evaluation.perplexity(treated),
+        )
+        if all(epoch.valid_perplexity < earlier["valid_perplexity"] for earlier in progress.curve):
+            progress.best = epoch.epoch
+            self.best = {name: tensor.clone() for name, tensor in self.network.state_dict().items()}
+        progress.curve.append(asdict(epoch))
+        progress.epoch, progress.step, progress.loss, progress.perplexity = epoch.epoch, 0, 0.0, 0.0
+        return epoch
+
+    def save(self) -> None:
+        """Writes the checkpoint: parameters, best parameters, optimiser, random numbers, progress."""
+        now = time.perf_counter()
+        self.progress.seconds, self.since = self.progress.seconds + now - self.since, now
+        self.checkpoint.write(self._tensors() | {"generator": self.generator.get_state()}, asdict(self.progress))
+
+    def resume(self) -> None:
+        """Takes up the checkpoint, if there is one."""
+        found = self.checkpoint.read()
+        if found is None:
+            return
+        tensors, progress = found
+        self.generator.set_state(tensors.pop("generator"))
+        with torch.no_grad():
+            for name, tensor in self._tensors().items():
+                tensor.copy_(tensors[name])
+        self.progress = Progress(**progress)
+
+    def _tensors(self) -> dict[str, torch.Tensor]:
+        network = {f"network.{name}": tensor for name, tensor in self.network.state_dict().items()}
+        best = {f"best.{name}": tensor for name, tensor in self.best.items()}
+        return network | best | {f"optimiser.{name}": tensor for name, tensor in self.optimiser.state().items()}

@@ -1,0 +1,65 @@
+"""Stage words: what the networks' features hold. Words in the plane of a network with m = 2, and nearest neighbours by
+one with more."""
+
+import logging
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from pipeline.data.corpus import read_corpus
+from pipeline.data.errors import InputError
+from pipeline.networks.nearest import nearest
+from pipeline.networks.saved import read_features
+from pipeline.reporting import plane, style
+from pipeline.running import app
+
+log = logging.getLogger(__name__)
+
+
+@dataclass
+class Config:
+    """conf/word_map.yaml."""
+
+    plane: str
+    drawn: int
+    neighbours: str
+    words: list[str]
+    count: int
+    seen: int
+    data: str
+    predictions: str
+    out: str
+    timing: str
+
+
+def main(config: Config) -> None:
+    """Writes plane.svg, neighbours.csv and neighbours.md into config.out."""
+    corpus, out = read_corpus(config.data), Path(config.out)
+    out.mkdir(parents=True, exist_ok=True)
+    flat = read_features(Path(config.predictions, config.plane))
+    if flat.shape[1] != 2:
+        raise InputError(f"plane={config.plane}: a network with m = 2 can be drawn, this one has m = {flat.shape[1]}")
+    drawn = plane.draw(flat[: config.drawn], corpus.vocabulary[: config.drawn])
+    (out / "plane.svg").write_text(style.alone(drawn), encoding="utf-8")
+    features = read_features(Path(config.predictions, config.neighbours))
+    often = np.bincount(corpus.train, minlength=len(corpus.vocabulary)) >= config.seen
+    rows = []
+    for word in config.words:
+        if word not in corpus.vocabulary:
+            raise InputError(f"words: {word!r} is not in the vocabulary of {config.data}")
+        ids, cosines = nearest(features, corpus.vocabulary.index(word), config.count, often)
+        named = [f"{corpus.vocabulary[i]} ({cosine:.2f})" for i, cosine in zip(ids, cosines, strict=True)]
+        rows.append({"word": word, "nearest": ", ".join(named)})
+    head = (
+        f"Nearest neighbours, with their cosines, by the features of {config.neighbours}, among words seen "
+        f"{config.seen} times or more."
+    )
+    table = pd.DataFrame(rows, columns=["word", "nearest"])
+    table.to_csv(out / "neighbours.csv", index=False)
+    (out / "neighbours.md").write_text(f"{head}\n\n{table.to_markdown(index=False)}\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    app.run("word_map", Config, main, timed=True)
