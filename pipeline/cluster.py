@@ -1,7 +1,6 @@
 """Stage cluster: word classes for the class-based n-grams, by exchange."""
 
 import logging
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,9 +9,9 @@ from tqdm import tqdm
 
 from pipeline.data.corpus import read_corpus
 from pipeline.data.errors import InputError, check_above_zero
-from pipeline.data.files import write_timing
 from pipeline.ngrams import class_file, exchange
-from pipeline.running import app, tracking
+from pipeline.running import app
+from pipeline.running.recorded import recorded
 
 log = logging.getLogger(__name__)
 
@@ -21,6 +20,7 @@ log = logging.getLogger(__name__)
 class Config:
     """conf/cluster.yaml."""
 
+    name: str
     classes: int
     tolerance: float
     passes: int
@@ -45,10 +45,7 @@ def main(config: Config) -> None:
     if config.classes > words:
         raise InputError(f"classes={config.classes}: more than the {words:,} words of the vocabulary")
     annealing = config.annealing if config.thorough else 0
-    keys = ("classes", "tolerance", "passes", "thorough", "annealing", "temperature")
-    parameters = {key: getattr(config, key) for key in keys}
-    with tracking.run("cluster", f"classes{config.classes}", 0, parameters, corpus.counts["digest"]) as run:
-        start = time.perf_counter()
+    with recorded("cluster", config, corpus) as run:
         with tqdm(total=annealing + config.passes, unit="pass", desc=f"{config.classes} classes", disable=None) as bar:
 
             def progress(gain: float) -> None:
@@ -67,10 +64,8 @@ def main(config: Config) -> None:
                 progress,
             )
         class_file.write(out / "classes.csv", found, corpus.vocabulary, np.bincount(corpus.train, minlength=words))
-        timing = app.cost(start)
-        write_timing(Path(config.timing), timing)
         perplexity = exchange.perplexity(corpus.train, found)
-        run.metrics({"class_bigram_perplexity": perplexity} | timing)
+        run.metrics({"class_bigram_perplexity": perplexity})
         log.info("%d classes: class bigram perplexity on the training part %.3f", config.classes, perplexity)
 
 

@@ -1,7 +1,6 @@
 """Stage features: features of words by the SVD of their co-occurrences, for networks to start from."""
 
 import logging
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,9 +8,10 @@ import numpy as np
 
 from pipeline.data.corpus import read_corpus
 from pipeline.data.errors import InputError, check_above_zero
-from pipeline.data.files import replacing, write_timing
+from pipeline.data.files import replacing
 from pipeline.networks import cooccurrence
-from pipeline.running import app, tracking
+from pipeline.running import app
+from pipeline.running.recorded import recorded
 
 log = logging.getLogger(__name__)
 
@@ -20,6 +20,7 @@ log = logging.getLogger(__name__)
 class Config:
     """conf/features.yaml."""
 
+    name: str
     m: int
     contexts: int
     reach: int
@@ -35,19 +36,14 @@ class Config:
 
 def main(config: Config) -> None:
     """Writes features.npy, (V, m) float32, into config.out."""
-    start = time.perf_counter()
     corpus = read_corpus(config.data)
     words = len(corpus.vocabulary)
     if config.m >= words:
         raise InputError(f"m={config.m}: must be below the {words:,} words of the vocabulary")
-    chosen = {key: getattr(config, key) for key in ("m", "contexts", "reach")}
-    with tracking.run("features", f"svd{config.m}", 0, chosen, corpus.counts["digest"]) as run:
+    with recorded("features", config, corpus):
         found = cooccurrence.features(corpus.train, words, config.m, config.contexts, config.reach)
         with replacing(Path(config.out, "features.npy")) as temporary:
             np.save(temporary, found)
-        timing = app.cost(start)
-        write_timing(Path(config.timing), timing)
-        run.metrics(timing)
         log.info("%d features of %s words", config.m, f"{words:,}")
 
 

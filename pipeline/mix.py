@@ -1,8 +1,7 @@
 """Stage mix: a mixture of models, from their log-probabilities to its own (paper, section 4.1)."""
 
 import logging
-import time
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -10,10 +9,11 @@ import numpy as np
 from pipeline.data import mixture
 from pipeline.data.corpus import Corpus, read_corpus
 from pipeline.data.errors import InputError, check_above_zero
-from pipeline.data.files import write_json, write_timing
+from pipeline.data.files import write_json
 from pipeline.data.predictions import read_predictions, write_mixture_predictions
 from pipeline.ngrams import bins, counts, interpolated
-from pipeline.running import app, tracking
+from pipeline.running import app
+from pipeline.running.recorded import recorded
 
 log = logging.getLogger(__name__)
 
@@ -55,16 +55,13 @@ class Config:
 def main(config: Config) -> None:
     """Writes the arrays and metrics.json into config.out."""
     corpus = read_corpus(config.data)
-    with tracking.run("mix", config.name, config.seed, {"mix": asdict(config.mix)}, corpus.counts["digest"]) as run:
-        start = time.perf_counter()
+    with recorded("mix", config, corpus) as run:
         parts = {split: _parts(config, corpus, split) for split in ("valid", "test")}
         mixed, weights = (_conditional if config.mix.conditional else _everywhere)(config.mix, corpus, parts)
         metrics = write_mixture_predictions(Path(config.out), corpus, mixed)
         write_json(Path(config.out, "weights.json"), weights)
         run.parameters({"weights": weights})
-        timing = app.cost(start)
-        write_timing(Path(config.timing), timing)
-        run.metrics(metrics | timing)
+        run.metrics(metrics)
         log.info("%s: validation %.2f, test %.2f", config.name, metrics["valid"], metrics["test"])
 
 

@@ -3,17 +3,18 @@
 import gzip
 import logging
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from pipeline.data.corpus import SPLITS, read_corpus
 from pipeline.data.errors import InputError
-from pipeline.data.files import replacing, write_timing
+from pipeline.data.files import replacing
 from pipeline.data.predictions import write_base_predictions
 from pipeline.ngrams import arpa
 from pipeline.ngrams.backoff import Backoff
 from pipeline.ngrams.build import Ngram, fit
-from pipeline.running import app, tracking
+from pipeline.running import app
+from pipeline.running.recorded import recorded
 
 log = logging.getLogger(__name__)
 
@@ -34,7 +35,7 @@ class Config:
 def main(config: Config) -> None:
     """Writes the arrays and metrics.json into config.out."""
     corpus = read_corpus(config.data)
-    with tracking.run("ngram", config.name, 0, {"ngram": asdict(config.ngram)}, corpus.counts["digest"]) as run:
+    with recorded("ngram", config, corpus) as run:
         start = time.perf_counter()
         model = fit(config.ngram, corpus, Path(config.clusters))
         if config.export and not isinstance(model, Backoff):
@@ -42,9 +43,8 @@ def main(config: Config) -> None:
         fitted = time.perf_counter()
         raw = {split: model.log_probabilities(corpus.before(split), corpus.ids(split)) for split in SPLITS}
         metrics = write_base_predictions(Path(config.out), corpus, raw)
-        timing = app.cost(start) | {"fit_seconds": fitted - start}
-        write_timing(Path(config.timing), timing)
-        run.metrics(metrics | timing)
+        run.costs["fit_seconds"] = fitted - start
+        run.metrics(metrics)
         if config.export:
             _export(model, corpus.vocabulary, Path(config.export))
         log.info("%s: validation %.2f, test %.2f", config.name, metrics["valid"], metrics["test"])

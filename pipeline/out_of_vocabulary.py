@@ -8,7 +8,6 @@ where it comes again.
 """
 
 import logging
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,7 +19,7 @@ from tqdm import tqdm
 from pipeline.data.corpus import Corpus, read_corpus
 from pipeline.data.errors import InputError
 from pipeline.data.evaluation import perplexity
-from pipeline.data.files import write_json, write_timing
+from pipeline.data.files import write_json
 from pipeline.data.symbols import UNKNOWN
 from pipeline.networks import new_words
 from pipeline.networks.base import Network
@@ -29,7 +28,8 @@ from pipeline.networks.saved import read_network
 from pipeline.networks.scoring import BATCH, log_probabilities
 from pipeline.reporting import resampling
 from pipeline.reporting.by_text import texts_of
-from pipeline.running import app, tracking
+from pipeline.running import app
+from pipeline.running.recorded import recorded
 
 log = logging.getLogger(__name__)
 
@@ -38,6 +38,7 @@ log = logging.getLogger(__name__)
 class Config:
     """conf/out_of_vocabulary.yaml."""
 
+    name: str
     network: str
     data: str
     predictions: str
@@ -48,19 +49,14 @@ class Config:
 
 def main(config: Config) -> None:
     """Writes the table of perplexities to config.csv, and the same figures to unknown.json in config.out."""
-    start = time.perf_counter()
     torch.set_num_threads(1)
     corpus = read_corpus(config.data)
     network = read_network(Path(config.predictions, config.network), len(corpus.vocabulary))
-    with tracking.run(
-        "out_of_vocabulary", config.network, 0, {"network": config.network}, corpus.counts["digest"]
-    ) as run:
+    with recorded("out_of_vocabulary", config, corpus) as run:
         table = pd.concat([compare(network, corpus, split) for split in ("valid", "test")], keys=("valid", "test"))
         table = table.rename_axis(["split", "scored"])
         figures = {f"{'_'.join(line)}_{key}": value for key in table for line, value in table[key].dropna().items()}
-        timing = app.cost(start)
-        write_timing(Path(config.timing), timing)
-        run.metrics(figures | timing)
+        run.metrics(figures)
         write_json(Path(config.out, "unknown.json"), {"network": config.network} | figures)
         Path(config.csv).parent.mkdir(parents=True, exist_ok=True)
         table.to_csv(config.csv, float_format="%.4f")

@@ -2,7 +2,7 @@
 
 import logging
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -11,12 +11,12 @@ from tqdm import tqdm
 
 from pipeline.data.corpus import read_corpus
 from pipeline.data.errors import InputError
-from pipeline.data.files import write_timing
 from pipeline.data.predictions import write_base_predictions
 from pipeline.networks.contexts import contexts
 from pipeline.networks.saved import read_network
 from pipeline.ngrams import build, likeliest
-from pipeline.running import app, tracking
+from pipeline.running import app
+from pipeline.running.recorded import recorded
 
 BATCH = 128  # contexts at a time: their lists' hidden units stay in the cache
 
@@ -39,7 +39,6 @@ class Config:
 
 def main(config: Config) -> None:
     """Writes the arrays of valid and test, and metrics.json, into config.out."""
-    start = time.perf_counter()
     torch.set_num_threads(1)
     if config.ngram.kind != "interpolated":
         raise InputError(f"ngram.kind={config.ngram.kind}: short lists are the interpolated trigram's")
@@ -50,8 +49,7 @@ def main(config: Config) -> None:
     network = read_network(Path(config.predictions, config.network), vocabulary)
     if network.architecture.family != "energy":
         raise InputError(f"network={config.network}: short lists are for the energy family, which alone needs them")
-    logged = {"network": config.network, "size": config.size, "ngram": asdict(config.ngram)}
-    with tracking.run("shortlist", config.name, 0, logged, corpus.counts["digest"]) as run:
+    with recorded("shortlist", config, corpus) as run:
         trigram = build.fit(config.ngram, corpus, Path())
         raw, spent = {}, {"trigram_seconds": 0.0, "network_seconds": 0.0}
         for split in ("valid", "test"):
@@ -69,9 +67,8 @@ def main(config: Config) -> None:
                 spent["trigram_seconds"] += listed - began
                 spent["network_seconds"] += time.perf_counter() - listed
         metrics = write_base_predictions(Path(config.out), corpus, raw)
-        timing = app.cost(start) | spent
-        write_timing(Path(config.timing), timing)
-        run.metrics(metrics | timing)
+        run.costs |= spent
+        run.metrics(metrics)
         log.info("%s: validation %.2f, test %.2f", config.name, metrics["valid"], metrics["test"])
 
 

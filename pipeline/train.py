@@ -1,6 +1,5 @@
 """Stage train: one network with one seed, from ids to weights, learning curve and log-probabilities."""
 
-import json
 import logging
 import os
 import time
@@ -15,14 +14,16 @@ from tqdm import tqdm
 
 from pipeline.data.corpus import Corpus, read_corpus
 from pipeline.data.errors import InputError
-from pipeline.data.files import digest, write_timing
+from pipeline.data.files import digest
 from pipeline.data.predictions import write_base_predictions
+from pipeline.data.run import describe
 from pipeline.networks.architecture import Architecture
 from pipeline.networks.base import Network
 from pipeline.networks.contexts import contexts
 from pipeline.networks.families import build
 from pipeline.networks.scoring import log_probabilities
 from pipeline.running import app, tracking
+from pipeline.running.recorded import recorded
 from pipeline.training import checkpoint, processes
 from pipeline.training.recipe import Recipe
 from pipeline.training.trainer import Corpus as TrainingCorpus
@@ -74,14 +75,11 @@ def main(config: Config) -> None:
 def _run(config: Config, joined: processes.Ranks) -> None:
     corpus, out = read_corpus(config.data), Path(config.out)
     features = _read_features(config.features) if config.features else None
-    parameters = {"model": asdict(config.model), "recipe": asdict(config.recipe), "device": config.device}
-    what = parameters | {"seed": config.seed, "data": corpus.counts["digest"]}
+    what = asdict(describe("train", config, corpus.counts["digest"])) | {"processes": asdict(joined)}
     what |= {"features": digest(features)} if config.features else {}
-    what |= {"parallel": asdict(joined)} if joined.count > 1 else {}
-    track = tracking.run if joined.first else tracking.no_run
     with (
-        track("train", config.name, config.seed, parameters, corpus.counts["digest"]) as run,
         checkpoint.claim(Path(config.checkpoints), what) as path,
+        recorded("train", config, corpus, joined.first) as run,
     ):
         network = (build if config.parallel == "none" else joined.part)(config.model, len(corpus.vocabulary))
         log.info("%s, seed %d: %s free parameters", config.name, config.seed, f"{_size(network.state_dict()):,}")
@@ -101,19 +99,17 @@ def _run(config: Config, joined: processes.Ranks) -> None:
         if not joined.first:
             return
         metrics = write_base_predictions(out, corpus, scored)
-        save_file(weights, out / "weights.safetensors", {"architecture": json.dumps(asdict(config.model))})
+        save_file(weights, out / "weights.safetensors")
         pd.DataFrame(trainer.progress.curve).to_csv(out / "curve.csv", index=False)
 
         training_seconds = trainer.progress.seconds  # in all processes, where one took up the work of a killed one
-        scoring = app.cost(trained)
-        timing = scoring | {
-            "seconds": training_seconds + scoring["seconds"],
+        run.costs |= {
+            "seconds": training_seconds + time.perf_counter() - trained,
             "training_seconds": training_seconds,
             "words_per_second": trainer.progress.epoch * len(corpus.train) / training_seconds,
         }
-        write_timing(Path(config.timing), timing)
         best = trainer.progress.curve[trainer.progress.best - 1]["valid_perplexity"]
-        run.metrics(metrics | timing | {"best_valid_perplexity": best, "parameters": _size(weights)})
+        run.metrics(metrics | {"best_valid_perplexity": best, "parameters": _size(weights)})
         log.info("%s: validation %.2f, test %.2f", config.name, metrics["valid"], metrics["test"])
 
 

@@ -1,12 +1,11 @@
 """A trained network or its features, from the file with its weights."""
 
-import json
 from pathlib import Path
 
 import numpy as np
-from safetensors import safe_open
 from safetensors.torch import load_file
 
+from pipeline.data import run
 from pipeline.data.errors import InputError
 from pipeline.networks.architecture import Architecture
 from pipeline.networks.base import Network
@@ -26,9 +25,7 @@ def read_features(folder: Path) -> np.ndarray:
 def read_network(folder: Path, vocabulary: int) -> Network:
     """The network whose weights a training wrote into a folder."""
     file = _file(folder)
-    with safe_open(file, framework="pt") as opened:
-        architecture = Architecture(**json.loads(opened.metadata()["architecture"]))
-    network = build(architecture, vocabulary)
+    network = build(Architecture(**run.read(folder).config["model"]), vocabulary)
     network.load_state_dict(load_file(file))
     return network
 

@@ -27,6 +27,7 @@ from mlflow.utils.time import get_current_time_millis
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import SQLAlchemyError
 
+from pipeline.data import run as data_run
 from pipeline.running.app import ROOT
 
 EXPERIMENT = "nplm"
@@ -47,6 +48,7 @@ class Run:
 
     def __init__(self, client: MlflowClient | None, run_id: str):
         self.client, self.run_id = client, run_id
+        self.costs: dict[str, float] = {}  # what the stage says of its own time; see recorded
 
     def metrics(self, values: Mapping[str, float], step: int = 0) -> None:
         """Logs a batch of metrics at a step."""
@@ -75,24 +77,23 @@ class Run:
 
 
 @contextmanager
-def run(stage: str, name: str, seed: int, parameters: Mapping[str, object], data: str) -> Iterator[Run]:
-    """A run for one model, under the parent of this code and data, or of the multirun under way.
+def run(made: data_run.Run) -> Iterator[Run]:
+    """The MLflow run of a stage's run, under the parent of this code and data, or of the multirun under way.
 
-    data: digest of the corpus. The run's status follows how the block ends.
+    Its parameters are what run.json will say. Its status follows how the block ends.
     """
     code = code_state()
-    machine = f"{platform.machine()}, {os.cpu_count()} cores, {platform.system()}"
-    tags = {"stage": stage, "model": name, "seed": seed, "data": data, "machine": machine} | code
     try:
         client = open_client()
-        parent = os.environ.get(SWEEP) or group_run(client, code, data)
-        own = strings(tags | {PARENT: parent})
-        created = client.create_run(experiment_of(client), run_name=_name(name, seed), tags=own)
+        parent = os.environ.get(SWEEP) or group_run(client, code, made.data)
+        machine = f"{platform.machine()}, {os.cpu_count()} cores, {platform.system()}"
+        own = tags_of(made) | code | {"machine": machine, PARENT: parent}
+        created = client.create_run(experiment_of(client), run_name=_name(made.name, made.seed), tags=own)
         current = Run(client, created.info.run_id)
     except UNREACHABLE as error:
         _warn(error)
         current = Run(None, "")
-    current.parameters({"stage": stage, "seed": seed} | dict(parameters))
+    current.parameters(parameters_of(made))
     try:
         yield current
     except KeyboardInterrupt:
@@ -104,10 +105,14 @@ def run(stage: str, name: str, seed: int, parameters: Mapping[str, object], data
     current.end("FINISHED")
 
 
-@contextmanager
-def no_run(*description) -> Iterator[Run]:
-    """In the place of run(), for a process whose work another one tracks."""
-    yield Run(None, "")
+def tags_of(made: data_run.Run) -> dict[str, str]:
+    """By which a run is found."""
+    return {"stage": made.stage, "model": made.name, "seed": str(made.seed), "data": made.data}
+
+
+def parameters_of(made: data_run.Run) -> dict[str, str]:
+    """What MLflow shows as a run's parameters: the configuration of run.json, nested keys with dots."""
+    return strings(dict(flattened({"stage": made.stage, "seed": made.seed} | made.config)))
 
 
 def _name(model: str, seed: int) -> str:

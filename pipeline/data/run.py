@@ -1,0 +1,49 @@
+"""How a result was made: `run.json` beside it. Whoever reads a result later asks this file and guesses nothing."""
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from pipeline.data.corpus import Corpus
+from pipeline.data.errors import InputError
+from pipeline.data.files import read_json, write_json
+
+FILE = "run.json"
+# Keys of a configuration that say where something lies, and not what is computed.
+PLACES = {"data", "predictions", "clusters", "out", "timing", "csv", "export", "checkpoints", "checkpoint_seconds"}
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of a stage. Nothing here changes when the same run is repeated."""
+
+    stage: str
+    name: str  # of the model or the result
+    seed: int  # 0 for all that has no randomness
+    config: dict[str, Any]  # the stage's resolved configuration without PLACES, name and seed
+    data: str  # digest of the corpus' ids
+
+    def write(self, folder: Path) -> None:
+        """Puts run.json into the folder of the result."""
+        write_json(folder / FILE, asdict(self))
+
+
+def describe(stage: str, config: object, data: str) -> Run:
+    """The run that a stage's configuration object is about to make, from a corpus with this digest."""
+    values = asdict(config)
+    kept = {key: value for key, value in values.items() if key not in PLACES | {"name", "seed"}}
+    return Run(stage, values["name"], values.get("seed", 0), kept, data)
+
+
+def read(folder: str | Path) -> Run:
+    """The run that made the result in a folder. Raises InputError where the folder does not say."""
+    file = Path(folder) / FILE
+    if not file.is_file():
+        raise InputError(f"no {file}: nothing there, or a result of an older state of the code; run its stage again")
+    return Run(**read_json(file))
+
+
+def check_corpus(run: Run, folder: str | Path, corpus: Corpus) -> None:
+    """Raises InputError where the result in a folder was not made from this corpus."""
+    if run.data != corpus.counts["digest"]:
+        raise InputError(f"{folder} was made from another corpus: give the data and the predictions of the same one")
