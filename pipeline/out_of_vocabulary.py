@@ -20,6 +20,7 @@ from pipeline.data.corpus import Corpus, read_corpus
 from pipeline.data.errors import InputError
 from pipeline.data.evaluation import perplexity
 from pipeline.data.files import write_json
+from pipeline.data.predictions import folder_of
 from pipeline.data.symbols import UNKNOWN
 from pipeline.networks import new_words
 from pipeline.networks.base import Network
@@ -41,7 +42,7 @@ class Config:
     name: str
     network: str
     data: str
-    predictions: str
+    predictions: list[str]
     out: str
     csv: str
     timing: str
@@ -51,7 +52,7 @@ def main(config: Config) -> None:
     """Writes the table of perplexities to config.csv, and the same figures to unknown.json in config.out."""
     torch.set_num_threads(1)
     corpus = read_corpus(config.data)
-    network = read_network(Path(config.predictions, config.network), len(corpus.vocabulary))
+    network = read_network(folder_of(config.network, config.predictions), len(corpus.vocabulary))
     with recorded("out_of_vocabulary", config, corpus) as run:
         table = pd.concat([compare(network, corpus, split) for split in ("valid", "test")], keys=("valid", "test"))
         table = table.rename_axis(["split", "scored"])

@@ -11,7 +11,7 @@ from tqdm import tqdm
 
 from pipeline.data.corpus import read_corpus
 from pipeline.data.errors import InputError
-from pipeline.data.predictions import write_base_predictions
+from pipeline.data.predictions import folder_of, write_base_predictions
 from pipeline.networks.contexts import contexts
 from pipeline.networks.saved import read_network
 from pipeline.ngrams import build, likeliest
@@ -32,7 +32,7 @@ class Config:
     size: int
     ngram: build.Ngram
     data: str
-    predictions: str
+    predictions: list[str]
     out: str
     timing: str
 
@@ -46,7 +46,7 @@ def main(config: Config) -> None:
     vocabulary = len(corpus.vocabulary)
     if not 1 <= config.size <= vocabulary:
         raise InputError(f"size={config.size}: from 1 to the {vocabulary:,} words of the vocabulary")
-    network = read_network(Path(config.predictions, config.network), vocabulary)
+    network = read_network(folder_of(config.network, config.predictions), vocabulary)
     if network.architecture.family != "energy":
         raise InputError(f"network={config.network}: short lists are for the energy family, which alone needs them")
     with recorded("shortlist", config, corpus) as run:

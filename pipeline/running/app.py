@@ -22,7 +22,7 @@ from pipeline.data.errors import InputError
 from pipeline.data.files import write_timing
 
 ROOT = Path(__file__).resolve().parents[2]
-FOLDERS = ("data", "out", "checkpoints", "predictions")  # in every stage that has these keys
+FOLDERS = ("data", "out", "checkpoints")  # in every stage that has these keys
 PATHS = (*FOLDERS, "timing")
 FAILURE = "failure.txt"  # in the folder of a multirun's failed job: why
 
@@ -58,7 +58,7 @@ def run(stage: str, schema: type, main: Callable[..., None], timed: bool = False
             start = time.perf_counter()
             main(OmegaConf.to_object(config))
             if timed:
-                write_timing(Path(config.timing), cost(start))
+                write_timing(Path(config.timing), {"stage": stage} | cost(start))
         except Exception as error:
             known = isinstance(error, KNOWN)
             if not job:
