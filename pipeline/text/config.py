@@ -3,7 +3,8 @@
 import re
 from dataclasses import dataclass
 
-from pipeline.data.errors import InputError, check_above_zero
+from pipeline.data.constraints import above_zero, at_least, check, one_of
+from pipeline.data.errors import InputError
 from pipeline.data.symbols import PARAGRAPH, TEXT
 
 FORMATS = ("brown", "plain", "lines", "tokens", "senate")
@@ -39,19 +40,19 @@ class CorpusConfig:
     packed: bool  # kept as one zip: for many small texts
 
     raw: str  # folder with the texts, or one text
-    format: str  # one of FORMATS
+    format: str = one_of(*FORMATS)
     encoding: str
     marks: list[str]  # paragraph, text: after which a mark stands
-    texts: int  # only the first so many; 0 for all
+    texts: int = at_least(0)  # only the first so many; 0 for all
     fold: bool  # case, and every word with a digit
-    rare: int  # words of this frequency or less are merged
-    size: int  # at most so many words in the vocabulary; 0: no bound
+    rare: int = at_least(0)  # words of this frequency or less are merged
+    size: int = at_least(0)  # at most so many words in the vocabulary; 0: no bound
     proper: bool  # merged words with a capital letter have a symbol of their own
-    vocabulary_from: str  # stream: all three splits, as the paper did; train: the training part only
+    vocabulary_from: str = one_of("stream", "train")  # stream: all splits, as the paper; train: training alone
     splits: dict[str, str]  # regular expression of each split's file; "" for all three: cut by the sizes below
-    train: float  # tokens, or a share of the stream where below 1
-    valid: float
-    test: float  # 0: the rest
+    train: float = above_zero(when=lambda corpus: not corpus.by_file)  # tokens, or a share of the stream if below 1
+    valid: float = above_zero(when=lambda corpus: not corpus.by_file)
+    test: float = at_least(0)  # 0: the rest
     genres: dict[str, str]  # a text's name up to its number -> genre
     expected: dict[str, int] | None  # of COUNTED, what must come out
     paper: dict[str, int]  # the paper's counts
@@ -59,12 +60,7 @@ class CorpusConfig:
     def __post_init__(self):
         if not self.raw:
             raise InputError("corpus.raw: give the file or folder to read")
-        for key, known in {"format": FORMATS, "vocabulary_from": ("stream", "train")}.items():
-            if getattr(self, key) not in known:
-                raise InputError(f"corpus.{key}={getattr(self, key)!r}: choose one of {', '.join(known)}")
-        for key in ("rare", "texts", "size", "test"):
-            if getattr(self, key) < 0:
-                raise InputError(f"corpus.{key}={getattr(self, key)}: can't be negative")
+        check(self, "corpus.")
         of_splits = {f"splits.{split}": pattern for split, pattern in self.splits.items()}
         for key, pattern in {"files": self.files, "local": self.local, **of_splits}.items():
             try:
@@ -72,7 +68,6 @@ class CorpusConfig:
             except re.error as error:
                 raise InputError(f"corpus.{key}={pattern}: not a regular expression: {error}") from error
         if not self.by_file:
-            check_above_zero(self, "corpus.", "train", "valid")
             if 1 <= self.train < FEWEST:
                 raise InputError(
                     f"corpus.train={self.train:g}: from 1 on this is a number of tokens, and so few train nothing; "
