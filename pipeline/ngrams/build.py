@@ -28,7 +28,7 @@ class Model(Protocol):
 class Ngram:
     """conf/ngram/<name>.yaml; what a kind does not use keeps its default."""
 
-    kind: str = one_of("interpolated", "kneser_ney", "class", "arpa")
+    kind: str = one_of("interpolated", "kneser_ney", "class", "arpa")  # arpa: read from `path`
     order: int = at_least(1, default=3)  # n
     tolerance: float = above_zero(default=1e-9)  # interpolated: EM ends when the mean log-likelihood rises by less
     backoff: bool = False  # kneser_ney, class: the back-off form instead of the interpolated one

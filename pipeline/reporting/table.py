@@ -24,23 +24,23 @@ TYPES = dict.fromkeys(WHOLE, "Int64") | dict.fromkeys([*FIGURES, *PAPER], float)
 class Row:
     """One row of the paper's table: its label and architecture, our model's name, the paper's figures."""
 
-    row: str
+    row: str  # its label
     name: str  # folder below predictions
     model: str  # network or ngram
-    n: int
+    n: int  # order
     c: int | None = None  # classes
-    h: int | None = None
-    m: int | None = None
-    direct: bool | None = None
-    mix: bool | None = None
-    paper: dict[str, float] = field(default_factory=dict)
+    h: int | None = None  # hidden units
+    m: int | None = None  # features a word
+    direct: bool | None = None  # connections from features straight to the output
+    mix: bool | None = None  # with the trigram, or another mixture
+    paper: dict[str, float] = field(default_factory=dict)  # its perplexities, by split
 
 
 @dataclass
 class Table:
     """conf/table/<name>.yaml."""
 
-    rows: list[Row]
+    rows: list[Row]  # of the paper's table
     extra: list[Row]  # what the paper's table does not have
     yardsticks: list[str]  # rows to which the others are compared by ratio; the first stands in the README
     same_corpus: bool  # as the paper's, so that perplexities compare; if not, ratios to the yardsticks alone do
