@@ -32,6 +32,13 @@ def answer(stage: str, arguments: Sequence[str]) -> int:
     return 0
 
 
+def answer_early() -> None:
+    """Ends the process with the help of the stage that `python -m` is about to import, if it is one."""
+    stage = sys.orig_argv[sys.orig_argv.index("-m") + 1].removeprefix("pipeline.")
+    if (ROOT / "conf" / f"{stage}.yaml").is_file():
+        sys.exit(answer(stage, sys.argv[1:]))
+
+
 def text(stage: str, arguments: Sequence[str] = ()) -> str:
     """The help of a stage. arguments: of the command line; `recipe=paper` shows that file's values.
 
