@@ -1,6 +1,7 @@
 """A reproduction of *A Neural Probabilistic Language Model* (Bengio, Ducharme, Vincent, Jauvin, JMLR 2003)."""
 
 import os
+import sys
 
 __version__ = "0.1.0"
 
@@ -8,3 +9,10 @@ __version__ = "0.1.0"
 # give the same bits.
 for _library in ("OMP", "OPENBLAS", "MKL"):
     os.environ.setdefault(f"{_library}_NUM_THREADS", "1")
+
+# `python -m pipeline.<stage> --help` is answered here: the stage's own imports, torch among them, take seconds. Python
+# imports this package first, with "-m" in the place of the program's name.
+if sys.argv[:1] == ["-m"] and {"--help", "-h"} & set(sys.argv):
+    from pipeline.running import help
+
+    help.answer_early()

@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 
 from pipeline.data import mixture
+from pipeline.data.constraints import above_zero, check
 from pipeline.data.corpus import Corpus, read_corpus
-from pipeline.data.errors import InputError, check_above_zero
+from pipeline.data.errors import InputError
 from pipeline.data.files import write_json
 from pipeline.data.predictions import folder_of, read_predictions, write_mixture_predictions
 from pipeline.data.run import check_corpus, read
@@ -28,7 +29,7 @@ class Mix:
     components: list[str]  # models: <name>/<seed>
     weights: list[float]  # one each, or none: learned on validation
     by_frequency: bool = False  # learned for each bin of the context's frequency, as the trigram's
-    tolerance: float = 1e-9  # learned: EM ends when the mean log-likelihood rises by less
+    tolerance: float = above_zero(default=1e-9)  # learned: EM ends when the mean log-likelihood rises by less
 
     def __post_init__(self):
         if len(self.weights) not in (0, len(self.components)) or not self.components:
@@ -39,7 +40,7 @@ class Mix:
             raise InputError(f"mix.weights={self.weights} with mix.by_frequency=true: weights by bin are learned")
         if self.weights and (min(self.weights) < 0 or abs(sum(self.weights) - 1) > 1e-9):
             raise InputError(f"mix.weights={self.weights}: must not be negative, and sum to 1")
-        check_above_zero(self, "mix.", "tolerance")
+        check(self, "mix.")
 
 
 @dataclass

@@ -38,9 +38,9 @@ class Row:
     """What the paper prints of a row."""
 
     row: str = ""  # its label
-    train: float | None = None
-    valid: float | None = None
-    test: float | None = None
+    train: float | None = None  # its perplexities, where it prints them
+    valid: float | None = None  # its perplexities, where it prints them
+    test: float | None = None  # its perplexities, where it prints them
 
 
 @dataclass
