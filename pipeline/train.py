@@ -83,7 +83,9 @@ def _run(config: Config, joined: ranks.Ranks) -> None:
         trainer = Trainer(
             network,
             config.recipe,
-            training.Corpus(corpus.train, corpus.valid, len(corpus.vocabulary), corpus.mark),
+            corpus.train,
+            corpus.valid,
+            corpus.mark,
             config.seed,
             joined.device,
             joined.checkpoint(path, config.checkpoint_seconds),
@@ -124,7 +126,7 @@ def _read_features(path: str) -> np.ndarray:
 
 def _train(trainer: Trainer, config: Config, run: tracking.Run) -> Network:
     """Trains with a progress bar, silent where the output is no terminal, and a batch of metrics an epoch."""
-    tokens, batch = len(trainer.corpus.train), config.recipe.batch
+    tokens, batch = len(trainer.windows), config.recipe.batch
     with tqdm(total=tokens * config.recipe.epochs, unit="w", unit_scale=True, desc=config.name, disable=None) as bar:
 
         def on_step(progress: training.Progress, words: int) -> None:

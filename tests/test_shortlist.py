@@ -38,7 +38,7 @@ def every_word_by_list(network, trigram, size):
         shortlist.log_probabilities(network, own, torch.full((len(own),), word), words, p, otherwise[:, word])
         for word in range(WORDS)
     ]
-    return network(own).exp(), torch.stack(found, 1).exp(), words
+    return network.distribution(own).exp(), torch.stack(found, 1).exp(), words
 
 
 @pytest.mark.parametrize("name", ENERGY)

@@ -3,8 +3,6 @@
 from collections.abc import Callable
 from typing import Protocol
 
-from torch import Tensor
-
 
 class Checkpoint(Protocol):
     """A place for one training's state."""
@@ -12,10 +10,10 @@ class Checkpoint(Protocol):
     def tick(self, save: Callable[[], None]) -> None:
         """Called every few steps: calls `save` when it is time again."""
 
-    def write(self, tensors: dict[str, Tensor], progress: dict) -> None:
-        """Replaces the state at once, or not at all."""
+    def write(self, state: dict) -> None:
+        """Replaces the state at once, or not at all: tensors, numbers and texts in dictionaries and lists."""
 
-    def read(self) -> tuple[dict[str, Tensor], dict] | None:
+    def read(self) -> dict | None:
         """The state last written, or None."""
 
 
@@ -24,7 +22,7 @@ class Forgetful:
 
     def tick(self, save: Callable[[], None]) -> None: ...
 
-    def write(self, tensors: dict[str, Tensor], progress: dict) -> None: ...
+    def write(self, state: dict) -> None: ...
 
     def read(self) -> None:
         return None
