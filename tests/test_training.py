@@ -177,8 +177,8 @@ def test_weights_decay_for_each_word_and_biases_do_not(recipe, corpus, batch):
 
 
 def test_adam_moves_the_rows_that_a_batch_touches_and_no_others(recipe, corpus):
-    """And with the sampled softmax the first step moves each of them as dense Adam does, epsilon apart."""
-    sampled = replace(recipe, dropout=0.0, schedule="inverse", decay=0.0, rate=0.01, epsilon=1e-12)
+    """And the first step moves each of them as dense Adam does, with the same epsilon."""
+    sampled = replace(recipe, dropout=0.0, schedule="inverse", decay=0.0, rate=0.01, epsilon=1e-2)
     trainer = Trainer(build(SMALL, 50), sampled, *corpus, 0, "cpu", Forgetful())
     before = copy.deepcopy(trainer.network)
     places = torch.arange(4)
@@ -191,7 +191,7 @@ def test_adam_moves_the_rows_that_a_batch_touches_and_no_others(recipe, corpus):
     theirs = copy.deepcopy(before)
     theirs.sparse = False
     theirs.backward(trainer.windows[places][:, :-1].long(), target, candidates, log_inclusion)
-    torch.optim.Adam(theirs.parameters(), 0.01, eps=1e-12).step()
+    torch.optim.Adam(theirs.parameters(), 0.01, eps=1e-2).step()
     for name, parameter in trainer.network.named_parameters():
         assert torch.allclose(parameter, getattr(theirs, name), atol=1e-6), name
         if name in touched:

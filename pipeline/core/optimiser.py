@@ -20,13 +20,16 @@ def make_optimisers(network: Network, recipe: Recipe) -> list[torch.optim.Optimi
     return [*lazy, torch.optim.Adam(named.values(), **adam, fused=True)]
 
 
-def step(optimisers: list[torch.optim.Optimizer], rate: float, words: int) -> None:
-    """One update with the gradient of a mean over so many words.
+def update(optimisers: list[torch.optim.Optimizer], recipe: Recipe, rate: float, step: int, words: int) -> None:
+    """Update number `step`, from 1, with the gradient of a mean over so many words.
 
-    The paper's: theta += e_t dL/dtheta summed over the words (section 3; L: the log-likelihood).
+    The paper's: theta += e_t dL/dtheta summed over the words (section 3; L: the log-likelihood). SparseAdam adds
+    epsilon before it corrects the second moment's bias, Adam after: here both as Adam, worth 0.5 % of perplexity.
     """
     for optimiser in optimisers:
         for group in optimiser.param_groups:
             group["lr"] = rate * words if isinstance(optimiser, torch.optim.SGD) else rate
+            if isinstance(optimiser, torch.optim.SparseAdam):
+                group["eps"] = recipe.epsilon * (1 - recipe.beta2**step) ** 0.5
         optimiser.step()
         optimiser.zero_grad()

@@ -13,7 +13,7 @@ from pipeline.core.checkpoint import Checkpoint
 from pipeline.core.contexts import contexts
 from pipeline.core.errors import InputError
 from pipeline.core.networks.base import Network
-from pipeline.core.optimiser import make_optimisers, step
+from pipeline.core.optimiser import make_optimisers, update
 from pipeline.core.recipe import Recipe, rate_at
 from pipeline.core.sampling import make_sampler
 from pipeline.core.scoring import log_probabilities
@@ -152,8 +152,10 @@ class Trainer:
         return epoch
 
     def _rate(self) -> float:
-        done = self.progress.epoch * self.steps + self.progress.step
-        return rate_at(self.recipe, done, self.recipe.epochs * self.steps)
+        return rate_at(self.recipe, self._done(), self.recipe.epochs * self.steps)
+
+    def _done(self) -> int:
+        return self.progress.epoch * self.steps + self.progress.step
 
     def _step(self, places: torch.Tensor) -> torch.Tensor:
         """One update on these places (B,) of the training part; returns the mean loss of its words."""
@@ -161,7 +163,7 @@ class Trainer:
         context, target = window[:, :-1], window[:, -1].contiguous()
         self.network.train()
         loss = self.network.backward(context, target, *self.sampler.draw(target))
-        step(self.optimisers, self._rate(), len(places))
+        update(self.optimisers, self.recipe, self._rate(), self._done() + 1, len(places))
         return loss
 
     @torch.no_grad()
@@ -179,8 +181,7 @@ class Trainer:
     def _checked(self, loss: float, words: int) -> float:
         """A loss summed over so many words, if it is a number that exp can take (NaN is not below anything)."""
         if not loss < 700 * words:
-            progress = self.progress
-            step = progress.epoch * self.steps + progress.step
+            progress, step = self.progress, self._done()
             rate = rate_at(self.recipe, step - 1, self.recipe.epochs * self.steps)
             raise DivergenceError(
                 f"the loss is {loss / words:g} a word by step {step} (epoch {progress.epoch + 1}) at rate {rate:.3g}: "
