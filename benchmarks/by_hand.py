@@ -84,14 +84,15 @@ def scoring(model: str) -> tuple[int, dict[str, Callable[[], object]]]:
     def at_once() -> Tensor:
         return nn.functional.cross_entropy(nn.functional.linear(z, weight, bias), target, reduction="none")
 
-    def in_blocks() -> Tensor:
+    def without_shift() -> Tensor:
+        """By hand: one pass fewer over the scores, right only where none leaves what exp in float32 holds."""
         blocks = zip(weight.split(512), bias.split(512), strict=True)
-        return torch.logsumexp(torch.stack([torch.logsumexp(nn.functional.linear(z, *rows), 1) for rows in blocks]), 0)
+        return sum(nn.functional.linear(z, *rows).exp_().sum(1) for rows in blocks).log()
 
     return SCORED, {
-        "ours: blocks of words, no shift by the maximum": lambda: log_partition(z, weight, bias),
+        "ours: logsumexp, blocks of words": lambda: log_partition(z, weight, bias),
         "cross_entropy of all words": at_once,
-        "logsumexp by blocks of words": in_blocks,
+        "by hand: no shift by the maximum": without_shift,
     }
 
 
