@@ -40,7 +40,7 @@ def run_plain(model: str, rate: float) -> pd.DataFrame:
     ours = setting.trainer(setting.architecture(model), setting.recipe(), corpus)
     torch.set_num_threads(CORES)
     torch.manual_seed(0)
-    network = plain.Plain(ours.network.architecture, corpus.vocabulary, ours.network.b.detach())
+    network = plain.Plain(ours.network.architecture, corpus.words, ours.network.b.detach())
     windows = ours.windows.long()
     context, target = windows[:, :-1], windows[:, -1]
     curve = []

@@ -26,7 +26,6 @@ from pipeline.running import app, tracking
 from pipeline.running.recorded import recorded
 from pipeline.training import checkpoint, processes
 from pipeline.training.recipe import Recipe
-from pipeline.training.trainer import Corpus as TrainingCorpus
 from pipeline.training.trainer import Epoch, Progress, Trainer
 
 log = logging.getLogger(__name__)
@@ -86,7 +85,9 @@ def _run(config: Config, joined: processes.Ranks) -> None:
         trainer = Trainer(
             network,
             config.recipe,
-            TrainingCorpus(corpus.train, corpus.valid, len(corpus.vocabulary), corpus.mark),
+            corpus.train,
+            corpus.valid,
+            corpus.mark,
             config.seed,
             joined.device,
             joined.checkpoint(path, config.checkpoint_seconds),
@@ -125,7 +126,7 @@ def _read_features(path: str) -> np.ndarray:
 
 def _train(trainer: Trainer, config: Config, run: tracking.Run) -> Network:
     """Trains with a progress bar, silent where the output is no terminal, and a batch of metrics an epoch."""
-    tokens, batch = len(trainer.corpus.train), config.recipe.batch
+    tokens, batch = len(trainer.windows), config.recipe.batch
     with tqdm(total=tokens * config.recipe.epochs, unit="w", unit_scale=True, desc=config.name, disable=None) as bar:
 
         def on_step(progress: Progress, words: int) -> None:

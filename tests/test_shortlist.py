@@ -15,7 +15,7 @@ from pipeline.data.errors import InputError
 from pipeline.data.files import read_json
 from pipeline.data.predictions import read_predictions
 from pipeline.networks.families import build
-from pipeline.ngrams import interpolated, likeliest
+from pipeline.ngrams.build import interpolated, likeliest
 
 CONTEXTS = np.array([(1, 2), (3, 3), (0, 2), (2, 0), (6, 0), (5, 5)])  # seen, half seen and never seen
 ENERGY = [name for name in SHAPES if name.startswith("energy")]
@@ -40,7 +40,7 @@ def every_word_by_list(network, trigram, size):
         likeliest.log_probabilities(network, own, torch.full((len(own),), word), words, p, otherwise[:, word])
         for word in range(WORDS)
     ]
-    return network(own).exp(), torch.stack(found, 1).exp(), words
+    return network.distribution(own).exp(), torch.stack(found, 1).exp(), words
 
 
 @pytest.mark.parametrize("name", ENERGY)

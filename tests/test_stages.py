@@ -154,7 +154,7 @@ def test_killed_and_repeated_gives_the_arrays_of_an_uninterrupted_run(launch, wh
     process.wait()
     process.stdout.close()
     assert not (out / "valid.npy").exists()
-    assert list((tmp_path / "checkpoints").glob("*.safetensors"))
+    assert list((tmp_path / "checkpoints").glob("*.pt"))
 
     resumed = subprocess.run(command, **how, capture_output=True)
     assert resumed.returncode == 0, resumed.stderr
@@ -165,7 +165,7 @@ def test_killed_and_repeated_gives_the_arrays_of_an_uninterrupted_run(launch, wh
             assert (out / file).read_bytes() == (whole / file).read_bytes(), file
     if launch[:2] == ONE:
         assert resumed.stderr == ""  # no progress bar where the output is no terminal
-    assert not list((tmp_path / "checkpoints").glob("*.safetensors*"))  # nothing is left of what is done
+    assert not list((tmp_path / "checkpoints").glob("*.pt*"))  # nothing is left of what is done
     assert not list((tmp_path / "checkpoints").glob(".*"))
 
 

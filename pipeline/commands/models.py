@@ -52,7 +52,7 @@ class NetworkModel:
         empty = np.zeros(1, dtype=np.int64)  # the place to be filled
         context = contexts(empty, before.astype(np.int64), self.network.architecture.n, self.mark)
         with torch.no_grad():
-            return self.network(torch.from_numpy(context.copy()))[0].numpy()
+            return self.network.distribution(torch.from_numpy(context.copy()))[0].numpy()
 
 
 @dataclass(frozen=True)

@@ -1,49 +1,64 @@
 """What training and scoring ask of a family of networks."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 
 from pipeline.networks.architecture import Architecture
-from pipeline.networks.softmax import Slope
-
-
-@dataclass
-class Gradient:
-    """The gradient of a batch's mean loss, only for what the batch touched."""
-
-    loss: Tensor  # (), mean negative log-likelihood, natural log
-    slopes: dict[str, Slope]  # by the parameter's name
 
 
 class Network(nn.Module, ABC):
-    """A network: features C (V, m) of words, output biases b (V,), and whatever turns contexts into probabilities."""
+    """A network: features C (V, m) of words, output biases b (V,), and a `forward` that scores words after contexts.
 
-    architecture: Architecture
+    tables: names of the parameters of which a batch needs some words' rows alone; with `sparse` their gradients hold
+    those rows and no others. dropout: of what enters the output layer, in training mode.
+    """
+
+    tables: tuple[str, ...]
     C: nn.Parameter
     b: nn.Parameter
 
-    @abstractmethod
-    def gradient(
-        self,
-        context: Tensor,
-        target: Tensor,
-        candidates: Tensor,
-        log_inclusion: Tensor,
-        dropout: float = 0.0,
-        generator: torch.Generator | None = None,
-    ) -> Gradient:
-        """One batch: context (B, n-1) and target (B,) ids; candidates (K,), rising, every target among them, whose
-        exponentials enter the sum divided by exp of log_inclusion (K,). All words as candidates: the full softmax.
+    def __init__(self, architecture: Architecture):
+        super().__init__()
+        self.architecture = architecture
+        self.dropout = nn.Dropout(0.0)
+        self.sparse = False
 
-        dropout: the share of the output layer's inputs that is zeroed, the rest scaled up.
-        """
+    @abstractmethod
+    def forward(self, context: Tensor, words: Tensor | None = None) -> Tensor:
+        """Scores y (B, K) of some words (K,), or of all, after contexts (B, n-1); the softmax of all is P."""
 
     @abstractmethod
     def log_probabilities(self, context: Tensor, target: Tensor) -> Tensor:
         """Exact natural-log probability (B,) of each target (B,) after its context (B, n-1)."""
+
+    def distribution(self, context: Tensor) -> Tensor:
+        """Natural-log probabilities (B, V) of all words after each context (B, n-1)."""
+        return torch.log_softmax(self(context), 1)
+
+    def loss(
+        self, context: Tensor, target: Tensor, words: Tensor | None = None, log_inclusion: Tensor | None = None
+    ) -> Tensor:
+        """Mean over the batch of log sum exp(y - log_inclusion) - y of the target, in nats.
+
+        words: candidates (K,), rising, every target (B,) among them, with log_inclusion (K,); None: the full softmax.
+        """
+        y = self(context, words)
+        if words is None:
+            return self.cross_entropy(y, target)
+        column = torch.searchsorted(words, target)
+        return self.cross_entropy(y.sub_(log_inclusion), column) - log_inclusion[column].mean()
+
+    def cross_entropy(self, y: Tensor, column: Tensor) -> Tensor:
+        """The mean loss () of scores y (B, K) where the targets have these columns (B,)."""
+        return nn.functional.cross_entropy(y, column)
+
+    def backward(self, *batch: Tensor | None) -> Tensor:
+        """The loss () of a batch, as `loss` takes it; its gradient is added to the parameters'."""
+        loss = self.loss(*batch)
+        loss.backward()
+        return loss.detach()
 
     @torch.no_grad()
     def initialise(self, features: float, weights: float, bias: Tensor, generator: torch.Generator) -> "Network":
@@ -60,22 +75,13 @@ class Network(nn.Module, ABC):
         return self
 
     def features(self, context: Tensor) -> Tensor:
-        """x: the features of the context words in order, (B, (n-1)m), from ids (B, n-1)."""
-        return self.C[context].flatten(1)
+        """Features of the context words in order, (B, n-1, m), from ids (B, n-1)."""
+        return nn.functional.embedding(context, self.C, sparse=self.sparse)
 
-    def feature_gradient(self, words: Tensor, slope: Tensor) -> tuple[Tensor, Tensor]:
-        """Rows of C that were touched, (R,), and their gradient (R, m), from that of each place where a word stood.
-
-        words: ids, any shape; slope: gradients of their features, as many rows of m.
-        """
-        rows, place = torch.unique(words, return_inverse=True)
-        summed = slope.new_zeros(len(rows), self.architecture.m)
-        return rows, summed.index_add_(0, place.flatten(), slope.reshape(-1, self.architecture.m))
-
-
-def dropout_mask(like: Tensor, dropout: float, generator: torch.Generator | None) -> Tensor:
-    """Zero with this probability, 1 / (1 - dropout) otherwise, in the shape of a tensor."""
-    if not dropout:
-        return torch.ones_like(like)
-    keep = torch.rand(like.shape, dtype=like.dtype, device=like.device, generator=generator)
-    return keep.ge_(dropout).div_(1 - dropout)
+    def rows(self, table: Tensor, words: Tensor | None) -> Tensor:
+        """What a table has for some words (K,), or for all words of the vocabulary."""
+        if words is None:
+            return table[: len(self.b)]  # C may hold more, of words that stand in contexts alone
+        if table.dim() == 1:
+            return table.gather(0, words, sparse_grad=self.sparse)
+        return nn.functional.embedding(words, table, sparse=self.sparse)

@@ -18,9 +18,9 @@ def log_probabilities(
 ) -> np.ndarray:
     """Natural-log probability (T,) float32 of each target (T,) after its context (T, n-1), ids.
 
-    progress: told of words done.
+    network: from here on in evaluation mode; progress: told of words done.
     """
-    device = network.b.device
+    device = network.eval().b.device
     result = np.empty(len(target), dtype=np.float32)
     for start in range(0, len(target), BATCH):
         part = slice(start, start + BATCH)

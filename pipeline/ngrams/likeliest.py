@@ -48,8 +48,9 @@ def log_probabilities(
 
     words, p: as `likeliest` gives them; otherwise: the trigram's natural-log probability (B,) of the targets.
     """
-    hidden = torch.tanh(network.context_part(context)[:, None] + network.word_part(slice(None))[words])
-    y = (hidden * (network.v[words] if network.architecture.indexed else network.v)).sum(2) + network.b[words]
+    g, v, b = network.word_part()
+    hidden = torch.tanh(network.context_part(context)[:, None] + g[words])
+    y = (hidden * (v[words] if network.architecture.indexed else v)).sum(2) + b[words]
     within = torch.log_softmax(y, 1) + p.sum(1, keepdim=True).log()
     own = words == target[:, None]
     return torch.where(own, within, 0).sum(1).where(own.any(1), otherwise)

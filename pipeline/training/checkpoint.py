@@ -9,9 +9,6 @@ from pathlib import Path
 
 import torch
 from filelock import FileLock, Timeout
-from safetensors import safe_open
-from safetensors.torch import load_file, save_file
-from torch import Tensor
 
 from pipeline.data.errors import InputError
 from pipeline.data.files import replacing
@@ -35,23 +32,19 @@ class CheckpointFile:
         """Whether it is time."""
         return time.monotonic() - self.written >= self.seconds
 
-    def write(self, tensors: dict[str, Tensor], progress: dict) -> None:
+    def write(self, state: dict) -> None:
         """Replaces the file."""
         with replacing(self.path) as temporary:
-            save_file({k: v.contiguous() for k, v in tensors.items()}, temporary, {"progress": json.dumps(progress)})
+            torch.save(state, temporary)
             self.complete()
         self.written = time.monotonic()
 
     def complete(self) -> None:
         """The new file is written and will now replace the old one."""
 
-    def read(self) -> tuple[dict[str, Tensor], dict] | None:
+    def read(self) -> dict | None:
         """What the file holds, or None where there is none."""
-        if not self.path.is_file():
-            return None
-        with safe_open(self.path, framework="pt") as file:
-            progress = json.loads(file.metadata()["progress"])
-        return load_file(self.path), progress
+        return torch.load(self.path, weights_only=True, map_location="cpu") if self.path.is_file() else None
 
 
 class Forgetful:
@@ -59,7 +52,7 @@ class Forgetful:
 
     def tick(self, save: Callable[[], None]) -> None: ...
 
-    def write(self, tensors: dict[str, Tensor], progress: dict) -> None: ...
+    def write(self, state: dict) -> None: ...
 
     def read(self) -> None:
         return None
@@ -76,7 +69,7 @@ def claim(folder: Path, what: dict) -> Iterator[Path]:
     holds it.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{_key(what)}.safetensors"
+    path = folder / f"{_key(what)}.pt"
     lock = FileLock(path.with_suffix(".lock"))
     try:
         lock.acquire(timeout=0)

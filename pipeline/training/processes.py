@@ -103,11 +103,11 @@ class _Together(CheckpointFile):
         """Waits until all have written, so that no file is replaced before every new one is there."""
         dist.barrier()
 
-    def read(self) -> tuple[dict[str, torch.Tensor], dict] | None:
+    def read(self) -> dict | None:
         """What the file holds, where all processes stand at the same step."""
         found = super().read()
         steps = [None] * dist.get_world_size()
-        dist.all_gather_object(steps, found and (found[1]["epoch"], found[1]["step"]))
+        dist.all_gather_object(steps, found and (found["progress"]["epoch"], found["progress"]["step"]))
         if len(set(steps)) == 1:
             return found
         raise InputError(
