@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from benchmarks import setting, zipf
 from pipeline.networks import base, energy, feedforward
-from pipeline.networks.families import build
+from pipeline.networks.base import build
 from pipeline.networks.softmax import log_partition
 
 VOCABULARY = 17_907  # Brown's

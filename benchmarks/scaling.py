@@ -9,7 +9,7 @@ import time
 import pandas as pd
 
 from benchmarks import setting, zipf
-from pipeline.networks.scoring import log_probabilities
+from pipeline.networks.base import score
 from pipeline.ngrams import counts, kneser_ney
 from pipeline.running import app
 
@@ -28,7 +28,7 @@ def network_cost(tokens: int, vocabulary: int) -> dict:
     ready = time.perf_counter() - start
     trained = setting.seconds_for(TRAINED, trainer)
     start = time.perf_counter()
-    log_probabilities(trainer.network, trainer.windows[:SCORED, :-1].numpy(), stream[:SCORED])
+    score(trainer.network, trainer.windows[:SCORED, :-1].numpy(), stream[:SCORED])
     return {
         "words": tokens,
         "vocabulary": vocabulary,

@@ -13,10 +13,7 @@ from omegaconf import OmegaConf
 
 from pipeline.data import evaluation
 from pipeline.data.corpus import read_corpus
-from pipeline.networks.architecture import Architecture
-from pipeline.networks.base import Network
-from pipeline.networks.families import build
-from pipeline.networks.scoring import log_probabilities
+from pipeline.networks.base import Architecture, Network, build, score
 from pipeline.training.checkpoint import Forgetful
 from pipeline.training.trainer import Epoch, Progress, Recipe, Trainer
 
@@ -57,7 +54,7 @@ def trainer(network: Architecture | Network, recipe: Recipe, corpus: Ids, seed: 
 
 def validation(trainer: Trainer, network: Network) -> float:
     """A network's perplexity on the trainer's stopping tokens, as early stopping sees it."""
-    raw = log_probabilities(network, trainer.stopping_context, trainer.stopping_target)
+    raw = score(network, trainer.stopping_context, trainer.stopping_target)
     share = evaluation.fit_share(raw, trainer.stopping_target, trainer.unseen)
     return evaluation.perplexity(evaluation.apply_share(raw, trainer.stopping_target, trainer.unseen, share))
 

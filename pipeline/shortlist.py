@@ -12,7 +12,8 @@ from tqdm import tqdm
 from pipeline.data.corpus import read_corpus
 from pipeline.data.errors import InputError
 from pipeline.data.predictions import folder_of, write_base_predictions
-from pipeline.networks.contexts import contexts
+from pipeline.networks import short_list
+from pipeline.networks.base import contexts
 from pipeline.networks.saved import read_network
 from pipeline.ngrams import build, likeliest
 from pipeline.running import app
@@ -39,7 +40,6 @@ class Config:
 
 def main(config: Config) -> None:
     """Writes the arrays of valid and test, and metrics.json, into config.out."""
-    torch.set_num_threads(1)
     if config.ngram.kind != "interpolated":
         raise InputError(f"ngram.kind={config.ngram.kind}: short lists are the interpolated trigram's")
     corpus = read_corpus(config.data)
@@ -61,9 +61,9 @@ def main(config: Config) -> None:
                 part = slice(first, first + BATCH)
                 context, target = (torch.from_numpy(each[part].astype(np.int64)) for each in (longer, ids))
                 began = time.perf_counter()
-                words, p = likeliest.likeliest(trigram, shorter[part], config.size)
+                words, p = map(torch.from_numpy, likeliest.likeliest(trigram, shorter[part], config.size))
                 listed = time.perf_counter()
-                raw[split][part] = likeliest.log_probabilities(network, context, target, words, p, otherwise[part])
+                raw[split][part] = short_list.log_probabilities(network, context, target, words, p, otherwise[part])
                 spent["trigram_seconds"] += listed - began
                 spent["network_seconds"] += time.perf_counter() - listed
         metrics = write_base_predictions(Path(config.out), corpus, raw)

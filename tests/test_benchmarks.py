@@ -8,7 +8,7 @@ import torch
 
 from benchmarks import __main__ as command
 from benchmarks import plain, race, zipf
-from pipeline.networks.architecture import Architecture
+from pipeline.networks.base import Architecture
 
 
 @pytest.mark.parametrize("direct", [True, False])

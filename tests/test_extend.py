@@ -80,8 +80,8 @@ def test_the_corpus_of_the_page_has_its_table(checkout):
     """What the sections above have left."""
     table = pd.read_csv(checkout / "reports" / "novel" / "novel.csv", index_col="name")
     assert set(table.index) == {
-        *("narrow", "logbilinear", "interpolated3", "kn3"),
-        *(f"{network}-{way}" for network in ("narrow", "logbilinear") for way in ("mixed", "learned")),
+        *("narrow", "lowrank", "interpolated3", "kn3"),
+        *(f"{network}-{way}" for network in ("narrow", "lowrank") for way in ("mixed", "learned")),
     }
     assert (table["valid"] > 1).all() and table.loc["narrow-learned", "valid"] < table.loc["interpolated3", "valid"]
     stages = (checkout / "experiments" / "novel" / "dvc.yaml").read_text().splitlines()

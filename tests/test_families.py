@@ -5,14 +5,16 @@ import torch
 from test_network import V, assert_gradient_is_the_slope, batch, candidates_of
 
 from pipeline.networks import energy
-from pipeline.networks.architecture import Architecture
-from pipeline.networks.families import build
+from pipeline.networks.base import Architecture, build, families
 from pipeline.networks.feedforward import Network as Feedforward
 
 SHAPES = {
     "energy, v shared": Architecture(4, 5, 3, family="energy"),
     "energy, v indexed": Architecture(2, 5, 3, family="energy", indexed=True),
     "recurrent": Architecture(6, 5, 3, family="recurrent"),
+}
+SHAPES |= {
+    name: Architecture(4, 5, 3, family=name) for name in families() if name not in (*SHAPES, "energy", "feedforward")
 }
 
 

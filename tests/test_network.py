@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from pipeline.data.errors import InputError
-from pipeline.networks import scoring
-from pipeline.networks.architecture import Architecture
+from pipeline.networks import base
+from pipeline.networks.base import Architecture
 from pipeline.networks.feedforward import Network
 from pipeline.networks.softmax import log_partition
 
@@ -131,11 +131,11 @@ def test_dropout_is_of_the_output_layers_inputs_and_of_training_alone(architectu
 @pytest.mark.parametrize("architecture", SHAPES, ids=str)
 @pytest.mark.parametrize("spread", [0.1, 40.0])  # 40: logits far outside what exp in float32 holds
 def test_exact_scoring_equals_forward(architecture, spread, monkeypatch):
-    monkeypatch.setattr(scoring, "BATCH", 5)
+    monkeypatch.setattr(base, "BATCH", 5)
     network = made(architecture, spread, torch.float32)
     context, target = batch(architecture)
     exact = made(architecture, spread).distribution(context).gather(1, target[:, None]).squeeze(1).detach()
-    scored = scoring.log_probabilities(network, context.numpy(), target.numpy())
+    scored = base.score(network, context.numpy(), target.numpy())
     assert torch.allclose(torch.tensor(scored).double(), exact, rtol=1e-4, atol=1e-4)
     z = network.output_inputs(context).detach()
     expected = torch.logsumexp(torch.addmm(network.b, z, network.WU.T), 1)

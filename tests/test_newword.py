@@ -11,9 +11,7 @@ from pipeline import out_of_vocabulary
 from pipeline.data import symbols
 from pipeline.data.corpus import Corpus
 from pipeline.networks import new_words
-from pipeline.networks.architecture import Architecture
-from pipeline.networks.contexts import contexts
-from pipeline.networks.families import build
+from pipeline.networks.base import Architecture, build, contexts
 
 EVERY = SHAPES | {"feedforward": Architecture(4, 5, 3, True)}
 

@@ -11,8 +11,7 @@ import torch.multiprocessing
 from conftest import composed
 
 from pipeline import train
-from pipeline.networks.architecture import Architecture
-from pipeline.networks.families import build
+from pipeline.networks.base import Architecture, build
 from pipeline.training import parallel
 from pipeline.training.checkpoint import Forgetful
 from pipeline.training.trainer import Trainer

@@ -6,7 +6,7 @@ import torch
 from test_network import V, batch
 
 from pipeline.data.errors import InputError
-from pipeline.networks.architecture import Architecture
+from pipeline.networks.base import Architecture
 from pipeline.networks.feedforward import Network
 from pipeline.training.sampling import PoissonSampler, inclusion_probabilities, make_sampler
 

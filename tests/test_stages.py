@@ -179,9 +179,9 @@ def test_the_papers_recipe_trains(stage, few, tmp_path):
 
 
 def test_a_training_under_way_keeps_a_second_one_out(tmp_path):
-    claim = f"c.claim(Path({str(tmp_path)!r}), {{'model': 'x'}})"
+    claim = f"c.claim(Path({str(tmp_path)!r}), {{'model': 'x'}}, [])"
     code = f"from pathlib import Path; from pipeline.training import checkpoint as c\nwith {claim}: pass"
-    with checkpoint.claim(tmp_path, {"model": "x"}):
+    with checkpoint.claim(tmp_path, {"model": "x"}, []):
         second = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert "another process is at this very training" in second.stderr
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT).returncode == 0

@@ -13,10 +13,7 @@ from conftest import composed
 from pipeline import train
 from pipeline.data import evaluation
 from pipeline.data.errors import InputError
-from pipeline.networks.architecture import Architecture
-from pipeline.networks.contexts import contexts
-from pipeline.networks.families import build
-from pipeline.networks.scoring import log_probabilities
+from pipeline.networks.base import Architecture, build, contexts, score
 from pipeline.training.checkpoint import Forgetful
 from pipeline.training.trainer import DivergenceError, Trainer, rate_at, stopping_tokens
 
@@ -224,7 +221,7 @@ def test_the_curve_holds_treated_perplexities_of_the_stopping_tokens(recipe, cor
     places = stopping_tokens(len(corpus.valid), 50, recipe.stopping_every)
     context = contexts(corpus.valid, without.train, SMALL.n, corpus.mark)[places]
     raw, ids, unseen = (
-        log_probabilities(network, context, corpus.valid[places]),
+        score(network, context, corpus.valid[places]),
         corpus.valid[places],
         np.arange(50) == 2,
     )

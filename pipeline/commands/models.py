@@ -14,10 +14,8 @@ from pipeline.data import evaluation, mixture
 from pipeline.data.corpus import Corpus
 from pipeline.data.errors import InputError
 from pipeline.data.files import read_json
-from pipeline.networks.base import Network
-from pipeline.networks.contexts import contexts
+from pipeline.networks.base import Network, contexts, score
 from pipeline.networks.saved import folder_of, read_network
-from pipeline.networks.scoring import log_probabilities
 from pipeline.ngrams import bins, build, counts, interpolated
 from pipeline.running.app import ROOT
 
@@ -45,7 +43,7 @@ class NetworkModel:
         """See Model."""
         context = contexts(ids, before, self.network.architecture.n, self.mark)
         with tqdm(total=len(ids), unit="w", unit_scale=True, desc="scoring", delay=1, disable=None) as bar:
-            return log_probabilities(self.network, context, ids, bar.update)
+            return score(self.network, context, ids, bar.update)
 
     def next(self, before: np.ndarray) -> np.ndarray:
         """See Model."""

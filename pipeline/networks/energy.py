@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from pipeline.networks import base
-from pipeline.networks.architecture import Architecture
+from pipeline.networks.base import Architecture
 
 CELLS = 1 << 18  # pairs times hidden units that are worked on at a time
 

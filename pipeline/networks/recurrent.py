@@ -5,7 +5,7 @@ import torch
 from torch import Tensor, nn
 
 from pipeline.networks import base
-from pipeline.networks.architecture import Architecture
+from pipeline.networks.base import Architecture
 from pipeline.networks.softmax import log_probabilities
 
 

@@ -7,9 +7,7 @@ from safetensors.torch import load_file
 
 from pipeline.data import run
 from pipeline.data.errors import InputError
-from pipeline.networks.architecture import Architecture
-from pipeline.networks.base import Network
-from pipeline.networks.families import build
+from pipeline.networks.base import Architecture, Network, build
 
 
 def folder_of(name: str, predictions: Path) -> Path:

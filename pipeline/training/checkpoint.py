@@ -3,7 +3,7 @@
 import hashlib
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from filelock import FileLock, Timeout
 from pipeline.data.errors import InputError
 from pipeline.data.files import replacing
 
-CODE = Path(__file__).parents[1]
+PIPELINE = Path(__file__).parents[1]
 
 
 class CheckpointFile:
@@ -62,14 +62,14 @@ Checkpoint = CheckpointFile | Forgetful
 
 
 @contextmanager
-def claim(folder: Path, what: dict) -> Iterator[Path]:
+def claim(folder: Path, what: dict, code: Iterable[Path]) -> Iterator[Path]:
     """The checkpoint file of a training, for this process alone; removed when the block ends well.
 
-    what: all that decides its numbers. The code that trains is added here. Raises InputError where another process
+    what: all that decides its numbers; code: the files that do. Raises InputError where another process
     holds it.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{_key(what)}.pt"
+    path = folder / f"{_key(what, code)}.pt"
     lock = FileLock(path.with_suffix(".lock"))
     try:
         lock.acquire(timeout=0)
@@ -84,8 +84,15 @@ def claim(folder: Path, what: dict) -> Iterator[Path]:
         lock.release()  # the lock's file stays: to remove it would let two others each lock a file of that name
 
 
-def _key(what: dict) -> str:
+def code_of(family: str) -> list[Path]:
+    """The code that decides the numbers of a training: what the stage train of a dvc.yaml depends on."""
+    networks = (PIPELINE / "networks" / f"{name}.py" for name in ("base", "softmax", family))
+    folders = (file for folder in ("data", "training") for file in (PIPELINE / folder).glob("*.py"))
+    return [PIPELINE / "__init__.py", PIPELINE / "train.py", *networks, *folders]
+
+
+def _key(what: dict, code: Iterable[Path]) -> str:
     key = hashlib.sha256(json.dumps(what | {"torch": torch.__version__}, sort_keys=True).encode())
-    for source in sorted(file for folder in ("data", "networks", "training") for file in (CODE / folder).glob("*.py")):
-        key.update(source.read_bytes())
+    for file in sorted(code):
+        key.update(file.read_bytes())
     return key.hexdigest()[:24]

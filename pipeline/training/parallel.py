@@ -16,7 +16,7 @@ import torch.distributed as dist
 from torch import Tensor, nn
 
 from pipeline.networks import feedforward
-from pipeline.networks.architecture import Architecture
+from pipeline.networks.base import Architecture
 from pipeline.networks.softmax import log_partition
 
 

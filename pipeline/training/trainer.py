@@ -10,9 +10,7 @@ import torch
 
 from pipeline.data import evaluation
 from pipeline.data.errors import InputError
-from pipeline.networks.base import Network
-from pipeline.networks.contexts import contexts
-from pipeline.networks.scoring import log_probabilities
+from pipeline.networks.base import Network, contexts, score
 from pipeline.training.checkpoint import Checkpoint
 from pipeline.training.optimiser import make_optimisers, update
 from pipeline.training.recipe import Recipe, rate_at
@@ -193,7 +191,7 @@ class Trainer:
         """Evaluates, notes the line of the curve, and keeps the weights if they are the best so far."""
         progress = self.progress
         rate = self._rate()
-        raw = log_probabilities(self.network, self.stopping_context, self.stopping_target)
+        raw = score(self.network, self.stopping_context, self.stopping_target)
         self._checked(float(-raw.sum(dtype=np.float64)), len(raw))
         share = evaluation.fit_share(raw, self.stopping_target, self.unseen)
         treated = evaluation.apply_share(raw, self.stopping_target, self.unseen, share)
