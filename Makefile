@@ -72,7 +72,7 @@ page: .venv/installed  ## reports/index.html from what lies in reports/
 	$(PAGE)
 
 costs: .venv/installed  ## reports/costs.csv from the times of what has run here, and the page
-	python -m pipeline.commands.costs
+	python -m pipeline.commands costs
 	$(PAGE)
 
 bench: .venv/installed  ## training against plain PyTorch, scoring, cost by size: 80 minutes alone on the machine
@@ -82,7 +82,7 @@ bench: .venv/installed  ## training against plain PyTorch, scoring, cost by size
 	$(PAGE)
 
 publish: .venv/installed  ## MLflow's store from the results, with models to load and serve; to MLFLOW_TRACKING_URI
-	python -m pipeline.commands.publish
+	python -m pipeline.commands publish
 
 search: .venv/installed  ## a grid of conf/search on all cores, GRID=recipe: table and picture in reports/
 	python -m pipeline.train -m +search=$(GRID) hydra/launcher=joblib hydra.launcher.n_jobs=$(JOBS)
@@ -101,7 +101,7 @@ demo: .venv/installed  ## every stage on 20 texts with a tiny network, in output
 	@cat $(DEMO)/reports/demo.md
 
 verify: .venv/installed  ## are this run's perplexities those of the committed table?
-	python -m pipeline.commands.verify
+	python -m pipeline.commands verify
 
 test: lint  ## lint and all tests that need nothing but the environment
 	python -m pytest -n $(JOBS) --dist loadfile -m "not peers" $(TESTS)
@@ -117,9 +117,11 @@ ui: .venv/installed  ## browse the runs at http://127.0.0.1:5000
 	@[[ "$${MLFLOW_TRACKING_URI:-}" != http* ]] || { echo "The runs are at $$MLFLOW_TRACKING_URI"; exit 1; }
 	mlflow ui --host 127.0.0.1 --port 5000 --backend-store-uri $${MLFLOW_TRACKING_URI:-sqlite:///$(CURDIR)/mlflow.db}
 
-.venv/installed: requirements.txt
+# The last line makes the command `nplm`, with the code of this checkout; setuptools is among the requirements.
+.venv/installed: requirements.txt pyproject.toml
 	$(PYTHON) -m venv .venv
 	pip install --quiet --requirement requirements.txt
+	pip install --quiet --no-deps --no-build-isolation --editable .
 	touch $@
 
 .venv/peers: .venv/installed pyproject.toml
@@ -131,7 +133,7 @@ lock:  ## renew requirements.txt from pyproject.toml
 	.lock/bin/pip install --quiet torch==2.13.0
 	.lock/bin/pip install --quiet .[dev]
 	(head -2 requirements.txt; \
-	  .lock/bin/pip freeze --exclude nplm-reproduction | sed 's/+cpu//') >.lock/pinned && mv .lock/pinned requirements.txt
+	  .lock/bin/pip freeze --all --exclude pip --exclude nplm-reproduction | sed 's/+cpu//') >.lock/pinned && mv .lock/pinned requirements.txt
 	rm -rf .lock
 
 clean:  ## remove the environment; data, predictions and runs stay

@@ -1,12 +1,14 @@
 """Models used on new text: by name they give the numbers that their stages wrote, and the commands show them."""
 
 import html
-import importlib
 import io
 import json
 import re
 import subprocess
 import sys
+import tomllib
+from importlib import import_module
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -15,10 +17,11 @@ from conftest import composed
 
 from pipeline import cluster, mix, ngram, train, word_map
 from pipeline.commands import models, user_text
+from pipeline.commands.__main__ import VERBS, main
 from pipeline.data.corpus import read_corpus
 from pipeline.data.errors import InputError
-from pipeline.data.files import write_json
 from pipeline.data.predictions import read_predictions
+from pipeline.data.run import Run, read
 from pipeline.networks import saved
 from pipeline.running.app import ROOT
 
@@ -32,11 +35,11 @@ NAMES = ["mlp1", "mlp1/1", "recurrent", "cycling3", "energy5", "interpolated3", 
 
 @pytest.fixture(scope="module")
 def made(few, tmp_path_factory):
-    """A folder with tiny models of each kind."""
+    """A folder with tiny models of each kind, mixtures in a folder of their own."""
     folder = tmp_path_factory.mktemp("models")
 
-    def run(module, stage, name, *overrides, seed=0):
-        where = [f"data={few}", f"out={folder}/predictions/{name}/{seed}", f"timing={folder}/timing.json"]
+    def run(module, stage, name, *overrides, seed=0, table="table1"):
+        where = [f"data={few}", f"out={folder}/predictions/{table}/{name}/{seed}", f"timing={folder}/timing.json"]
         module.main(composed(stage, module.Config, *where, *overrides))
 
     tiny = ["model.m=3", "recipe.epochs=1", "recipe.batch=64", "recipe.samples=100", f"checkpoints={folder}/c"]
@@ -51,16 +54,25 @@ def made(few, tmp_path_factory):
         run(ngram, "ngram", name, f"ngram={name}", f"name={name}", f"clusters={folder}/clusters")
     for name, how in MIXTURES.items():
         parts = "mix.components=[mlp1/0,interpolated3/0]"
-        more = [f"predictions={folder}/predictions", "mix.weights=[]", how]
-        run(mix, "mix", name, "mix=mlp2", f"name={name}", parts, *dict.fromkeys(more))
+        more = [f"predictions={folder}/predictions/table1", "mix.weights=[]", how]
+        run(mix, "mix", name, "mix=mlp2", f"name={name}", parts, *dict.fromkeys(more), table="beyond")
     return folder
+
+
+def loaded(name: str, folder: Path, corpus):
+    """A model of the folder of tiny models."""
+    return models.load(name, corpus, places(folder), folder / "clusters")
+
+
+def places(folder: Path) -> list[Path]:
+    """Where its models are."""
+    return [folder / "predictions" / table for table in ("table1", "beyond")]
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_model_by_name_gives_what_its_stage_wrote(made, few, name):
     corpus = read_corpus(few)
-    model = models.load(name, corpus, made / "predictions", made / "clusters")
-    folder = made / "predictions" / (name if "/" in name else f"{name}/0")
+    model, (folder, _) = loaded(name, made, corpus), models.find(name, corpus, places(made))
     found = model.log_probabilities(corpus.valid, corpus.test)
     assert found == pytest.approx(read_predictions(folder, "test"), abs=1e-5)
 
@@ -68,7 +80,7 @@ def test_a_model_by_name_gives_what_its_stage_wrote(made, few, name):
 @pytest.mark.parametrize("name", NAMES)
 def test_the_next_word_has_the_same_probabilities_and_they_sum_to_one(made, few, name):
     corpus = read_corpus(few)
-    model = models.load(name, corpus, made / "predictions", made / "clusters")
+    model = loaded(name, made, corpus)
     for end in (1000, 2001):
         before = corpus.valid[:end].astype(np.int64)
         every = model.next(before)
@@ -77,34 +89,48 @@ def test_the_next_word_has_the_same_probabilities_and_they_sum_to_one(made, few,
             assert every[word] == pytest.approx(model.log_probabilities(before, np.array([word]))[0], abs=1e-5)
 
 
-def test_a_model_that_is_not_there_is_named_with_those_that_are(made, few):
-    with pytest.raises(InputError, match=r"no model 'mlp7' in .*; there are: class150-3, conditional, cycling3, "):
-        models.load("mlp7", read_corpus(few), made / "predictions", made / "clusters")
+def test_a_model_is_found_in_the_first_folder_that_has_it(made, few, tmp_path):
+    corpus = read_corpus(few)
+    other = tmp_path / "kn3" / "0"
+    read(made / "predictions" / "table1" / "kn3" / "0").write(other)
+    assert models.find("kn3", corpus, [tmp_path, *places(made)])[0] == other
+    assert models.find("kn3/0", corpus, [*places(made), tmp_path])[0] == places(made)[0] / "kn3" / "0"
+    with pytest.raises(InputError, match=r"no model 'mlp7' in .*/table1, .*/beyond; there are: class150-3, cycling3, "):
+        loaded("mlp7", made, corpus)
+    with pytest.raises(InputError, match=r"there are: none, run `make repro`"):
+        models.find("kn3", corpus, [tmp_path / "nowhere"])
 
 
-def test_what_cant_be_loaded_is_not_offered(few, tmp_path):
-    """A short list's scores and a file of another tool: neither weights nor all that it takes to count it again."""
-    for name in ("cycling5-short", "kn5", "arpa"):
-        write_json(tmp_path / name / "0" / "metrics.json", {})
-    with pytest.raises(InputError, match=r"no model 'mlp7' in .*; there are: kn5$"):
-        models.load("mlp7", read_corpus(few), tmp_path, tmp_path)
-    says = {"cycling5-short": "there is no .*cycling5-short.yaml", "arpa": "arpa.yaml leaves open .* copy that file"}
+def test_only_the_run_of_a_result_says_what_it_is(few, tmp_path):
+    """Its folder's name says nothing, and a short list's scores are offered by no name."""
+    corpus = read_corpus(few)
+    digest = corpus.counts["digest"]
+    file = {"ngram": {"kind": "arpa", "path": str(tmp_path / "gone.arpa")}}
+    Run("shortlist", "short", 0, {"network": "cycling5/0"}, digest).write(tmp_path / "kn5" / "0")
+    Run("ngram", "kn3", 0, file, digest).write(tmp_path / "mlp1" / "0")
+    Run("ngram", "kn3", 0, {}, "d" * 64).write(tmp_path / "kn4" / "0")
+    says = {
+        "kn5": "kn5/0 can't be loaded: it holds what the stage shortlist found, and no model",
+        "mlp1": r"mlp1/0 can't be counted again: ngram.path=.*gone.arpa: no such file",
+        "kn4": "kn4/0 was made from another corpus",
+        "mlp7": "there are: kn4, mlp1$",
+    }
     for name, why in says.items():
-        with pytest.raises(InputError, match=rf"{name}/0 holds no weights, and .*{why}"):
-            models.load(name, read_corpus(few), tmp_path, tmp_path)
+        with pytest.raises(InputError, match=why):
+            models.load(name, corpus, [tmp_path], tmp_path)
 
 
 @pytest.fixture
 def command(made, few, monkeypatch, capsys):
-    """Runs a command in this process, as `python -m` would; exit code, standard output and error."""
-    where = ["--data", few, "--predictions", made / "predictions", "--clusters", made / "clusters"]
+    """Runs a verb of `nplm` in this process; exit code, standard output and error."""
+    where = ["--data", few, "--clusters", made / "clusters"]
+    for place in places(made):
+        where += ["--predictions", place]
 
     def call(verb, *arguments, text=""):
-        monkeypatch.setattr(sys, "argv", [verb, *map(str, [*arguments, *where])])
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode("utf-8", "surrogateescape"))))
         try:
-            importlib.import_module(f"pipeline.commands.{verb}").main()
-            code = 0
+            code = main([verb, *map(str, [*arguments, *where])])
         except SystemExit as end:
             code = end.code
         return subprocess.CompletedProcess(verb, code, *capsys.readouterr())
@@ -112,11 +138,68 @@ def command(made, few, monkeypatch, capsys):
     return call
 
 
-def test_a_command_starts_and_explains_itself():
-    ended = subprocess.run(
-        [sys.executable, "-m", "pipeline.commands.score", "--help"], cwd=ROOT, capture_output=True, text=True
-    )
-    assert ended.returncode == 0 and "standard input" in ended.stdout
+def nplm(*words: str, **options) -> subprocess.CompletedProcess:
+    """`nplm` in a process of its own, with this checkout's code."""
+    settings = {"capture_output": True, "text": True, "cwd": ROOT}
+    return subprocess.run([sys.executable, "-m", "pipeline.commands", *words], **(settings | options))
+
+
+def test_the_command_and_its_verbs_explain_themselves():
+    (name, place) = next(iter(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"].items()))
+    module, function = place.split(":")
+    assert name == "nplm" and getattr(import_module(module), function) is main
+    overview = nplm("--help").stdout
+    for verb, does in VERBS.items():
+        assert re.search(rf"^  {verb} +{re.escape(does)}$", overview, re.MULTILINE)
+        ended = nplm(verb, "--help")
+        assert ended.returncode == 0 and ended.stderr == ""
+        assert f"usage: nplm {verb} " in ended.stdout and f"nplm {verb}" in ended.stdout.split("example:")[1]
+        assert import_module(f"pipeline.commands.{verb}").__doc__.strip() in ended.stdout
+    assert "default data/brown" in nplm("score", "--help").stdout
+
+
+IMPORTED = """
+import sys
+from pipeline.commands.__main__ import main
+sys.argv[1:] and main(sys.argv[1:])
+from pipeline.running import tracking
+print([name for name in ("torch", "mlflow", "hydra", "numba", "pandas") if name in sys.modules])
+"""
+
+
+def test_a_command_imports_only_what_it_needs(made, few):
+    """What costs a second or more: torch is for networks, MLflow for a store, and help waits for neither."""
+
+    def imported(*words: object) -> str:
+        where = ["--data", few, "--predictions", places(made)[0], "--format", "csv"] if words else []
+        called = [sys.executable, "-c", IMPORTED, *map(str, [*words, *where])]
+        ended = subprocess.run(called, cwd=ROOT, input="The jury said so.", capture_output=True, text=True)
+        assert ended.returncode == 0, ended.stderr
+        return ended.stdout.splitlines()[-1]
+
+    assert imported() == "[]"
+    assert imported("score", "kn3") == imported("neighbours", "said") == "['pandas']"
+    assert imported("score", "mlp1") == "['torch', 'pandas']"
+
+
+def test_a_mistake_is_one_line_and_ctrl_c_another(few, monkeypatch, capsys):
+    for words, says in (
+        ([], "arguments are required: VERB"),
+        (["scor"], "invalid choice: 'scor'"),
+        (["score"], "arguments are required: MODEL; `nplm score --help` shows what to give"),
+        (["score", "kn3", "--data", "/nowhere"], "no preprocessed corpus in /nowhere: run `make repro`, or give"),
+        (["score", "kn3", "--data", str(few), "--predictions", "/nowhere"], "no model 'kn3' in /nowhere; there are"),
+    ):
+        ended = nplm(*words)
+        assert ended.returncode == 2 and ended.stdout == "", ended
+        assert says in ended.stderr and ended.stderr.startswith("error: ") and ended.stderr.count("\n") == 1
+
+    def interrupted(given):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("pipeline.commands.score.run", interrupted)
+    assert main(["score", "kn3"]) == 130
+    assert capsys.readouterr().err == "error: stopped\n"
 
 
 def test_score_marks_unknown_words_and_sums_up(command):
@@ -166,15 +249,13 @@ def test_options_may_stand_anywhere_and_are_checked(command, tmp_path):
     assert "give two models" in command("compare", "kn3", "kn3", tmp_path / "text.txt").stderr
 
 
-def test_what_does_not_belong_together_is_refused(made, few, brown, tmp_path):
-    """A model of another corpus; an n-gram model made with options that its file does not have."""
-    corpus, clusters = read_corpus(few), made / "clusters"
-    with pytest.raises(InputError, match="was made from another corpus"):
-        models.load("kn3", brown, made / "predictions", clusters)
-    overridden = ["ngram=kn3", "ngram.order=2", f"data={few}", f"clusters={clusters}"]
-    ngram.main(composed("ngram", ngram.Config, *overridden, f"out={tmp_path}/kn3/0", f"timing={tmp_path}/timing.json"))
-    with pytest.raises(InputError, match="was made with other options"):
-        models.load("kn3", corpus, tmp_path, clusters)
+def test_a_count_follows_the_options_that_the_run_was_made_with(made, few, tmp_path):
+    """And not what conf/ has by that name."""
+    overridden = ["ngram=kn3", "ngram.order=2", f"data={few}", f"out={tmp_path}/kn3/0"]
+    ngram.main(composed("ngram", ngram.Config, *overridden, f"timing={tmp_path}/timing.json"))
+    corpus = read_corpus(few)
+    found = models.load("kn3", corpus, [tmp_path], made / "clusters").log_probabilities(corpus.valid, corpus.test)
+    assert found == pytest.approx(read_predictions(tmp_path / "kn3" / "0", "test"), abs=1e-5)
 
 
 def test_compare_shows_the_largest_differences_first(command, tmp_path):
@@ -191,22 +272,22 @@ def test_neighbours_and_its_error(command):
     wrong = command("neighbours", "Xylophonist")
     assert wrong.returncode == 2 and "'Xylophonist' is not in the vocabulary" in wrong.stderr
     assert "Traceback" not in wrong.stderr
-    mixture = command("neighbours", "said", "--model", "fixed")
-    assert mixture.returncode == 2 and "holds no network's weights; networks there: cycling3, " in mixture.stderr
+    counted = command("neighbours", "said", "--model", "kn3")
+    assert counted.returncode == 2 and "holds no network's weights; networks there: cycling3, " in counted.stderr
     missing = command("score", "kn3", "nowhere.txt")
     assert missing.returncode == 2 and "nowhere.txt: No such file" in missing.stderr
 
 
 def test_the_stage_words_draws_the_plane_and_lists_neighbours(made, few, tmp_path):
     """Each word at its two features, as written in the network's weights; the nearest words with their cosines."""
-    places = [f"data={few}", f"predictions={made}/predictions", f"out={tmp_path}"]
+    places = [f"data={few}", f"predictions={made}/predictions/table1", f"out={tmp_path}"]
     word_map.main(composed("word_map", word_map.Config, *places, "words=[said]", "count=3", "seen=2", "drawn=20"))
     drawn = (tmp_path / "plane.svg").read_text(encoding="utf-8")
     vocabulary = read_corpus(few).vocabulary
     assert sum(f">{html.escape(word, quote=False)}</text>" in drawn for word in vocabulary) >= 20
     line = pd.read_csv(tmp_path / "neighbours.csv").set_index("word")["nearest"]["said"]
     near = re.findall(r"(\S+) \(?(-?[01]\.\d+)", line)
-    features = saved.read_features(made / "predictions" / "mlp1" / "0")
+    features = saved.read_features(made / "predictions" / "table1" / "mlp1" / "0")
     unit = features / np.linalg.norm(features, axis=1, keepdims=True)
     of_word = dict(zip(vocabulary, unit @ unit[vocabulary.index("said")], strict=True))
     assert len(near) == 3 and all(float(cosine) == pytest.approx(of_word[word], abs=0.01) for word, cosine in near)
@@ -237,7 +318,10 @@ def test_exported_features_are_read_by_an_independent_reader(command, made, few,
 
     ended = command("export", "mlp1", tmp_path)
     assert ended.returncode == 0, ended.stderr
-    vocabulary, features = read_corpus(few).vocabulary, saved.read_features(made / "predictions" / "mlp1" / "0")
+    vocabulary, features = (
+        read_corpus(few).vocabulary,
+        saved.read_features(made / "predictions" / "table1" / "mlp1" / "0"),
+    )
     read = KeyedVectors.load_word2vec_format(str(tmp_path / "features.txt"))
     assert read.index_to_key == vocabulary
     assert read.vectors == pytest.approx(features, rel=1e-5)

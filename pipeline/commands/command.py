@@ -1,64 +1,113 @@
-"""What the commands on models share: arguments, text to ids, output as a table, CSV or JSON."""
+"""What the verbs share: a parser whose errors are one line, the models of one corpus, output as a table, CSV or
+JSON."""
 
 import argparse
 import sys
-from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
 
-import numpy as np
-import pandas as pd
-import torch
-
-from pipeline.commands import user_text
-from pipeline.commands.models import Model, check_corpus, load
-from pipeline.data.corpus import read_corpus
 from pipeline.data.errors import InputError
-from pipeline.networks.saved import folder_of, read_features
-from pipeline.running.app import exit_code
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+
+    from pipeline.commands.models import LanguageModel
+
+TABLE1, BEYOND = Path("predictions/table1"), Path("predictions/beyond")
+MODEL = "such as mlp1, kn5, mlp1-mixed, best-ngram; with a seed: mlp1/2"
+NETWORK = "a network, such as mlp9; with a seed: mlp1/2"
 
 
-class Command:
-    """A command line on the models of one corpus."""
+class Parser(argparse.ArgumentParser):
+    """The arguments of a verb, or the list of verbs."""
 
-    def __init__(self, name: str, description: str):
-        self.parser = argparse.ArgumentParser(
-            prog=f"python -m pipeline.{name}",
+    def __init__(self, name: str, description: str, example: str):
+        super().__init__(
+            prog=name,
             description=description,
+            epilog=f"example:\n  {example}",
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
-        self.parser.add_argument("--data", default="data/brown", type=Path, help="what preprocess wrote")
-        self.parser.add_argument("--predictions", default="predictions", type=Path, help="where models are")
-        self.parser.add_argument("--clusters", default="clusters", type=Path, help="where word classes are")
-        self.parser.add_argument("--format", default="table", choices=["table", "csv", "json"], help="of the output")
 
-    def run(self, main: Callable[[argparse.Namespace], None]) -> None:
-        """Parses and calls main; a mistake of the user's ends in one line and exit code 2."""
-        self.arguments = self.parser.parse_intermixed_args()
-        torch.set_num_threads(1)
-        try:
-            self.corpus = read_corpus(self.arguments.data)
-            main(self.arguments)
-        except InputError as error:
-            sys.exit(exit_code(str(error)))
-        except BrokenPipeError:  # the reader, such as `head`, has had enough
-            sys.stderr.close()
+    def error(self, message: str) -> NoReturn:
+        """One line; argparse's own prints the usage before it."""
+        sys.exit(failed(f"{message}; `{self.prog} --help` shows what to give"))
 
-    def model(self, name: str) -> Model:
+
+def failed(message: str, code: int = 2) -> int:
+    """Prints the one line of an error; the exit code."""
+    print(f"error: {message}", file=sys.stderr)
+    return code
+
+
+def add_places(parser: Parser, formats: bool = True) -> None:
+    """Where the models are, and the format of the output; formats=False: a verb without a table."""
+    add = parser.add_argument
+    add("--data", default="data/brown", type=Path, metavar="FOLDER", help="preprocessed corpus; default %(default)s")
+    add(
+        "--predictions",
+        action="append",
+        type=Path,
+        metavar="FOLDER",
+        help=f"where models are; repeated: the first folder that has one; default {TABLE1}, then {BEYOND}",
+    )
+    add(
+        "--clusters",
+        default="clusters/brown",
+        type=Path,
+        metavar="FOLDER",
+        help="word classes of class-based n-grams; default %(default)s",
+    )
+    if formats:
+        add("--format", default="table", choices=["table", "csv", "json"], help="of the output; default %(default)s")
+
+
+def add_text(parser: Parser) -> None:
+    """The text that a verb reads."""
+    parser.add_argument("file", nargs="?", default="-", metavar="FILE", help="a text; default -, standard input")
+    parser.add_argument("--tokens", action="store_true", help="the text is tokenised: words apart by white space")
+
+
+class Session:
+    """The corpus and the models that the arguments of a verb name."""
+
+    def __init__(self, given: argparse.Namespace):
+        from pipeline.data.corpus import read_corpus
+
+        self.given = given
+        self.predictions = given.predictions or [TABLE1, *([BEYOND] if BEYOND.is_dir() else [])]
+        if not (given.data / "counts.json").is_file():
+            raise InputError(f"no preprocessed corpus in {given.data}: run `make repro`, or give its folder as --data")
+        self.corpus = read_corpus(given.data)
+
+    def folder(self, name: str) -> Path:
+        """Of a model by name: to say that it is missing before a text is typed and n-grams are counted."""
+        from pipeline.commands import models
+
+        return models.find(name, self.corpus, self.predictions)[0]
+
+    def model(self, name: str) -> "LanguageModel":
         """A model by name."""
-        return load(name, self.corpus, self.arguments.predictions, self.arguments.clusters)
+        from pipeline.commands import models
 
-    def features(self, name: str) -> np.ndarray:
+        return models.load(name, self.corpus, self.predictions, self.given.clusters)
+
+    def features(self, name: str) -> "np.ndarray":
         """C (V, m) of a network by name."""
-        folder = folder_of(name, self.arguments.predictions)
-        check_corpus(folder, self.corpus)
-        return read_features(folder)
+        from pipeline.networks.saved import read_features
 
-    def words_of(self, file: str, tokens: bool = False) -> list[str]:
-        """The words of a text file, `-`: standard input; see user_text.words_of."""
+        return read_features(self.folder(name))
+
+    def words(self) -> list[str]:
+        """The words of the text; see user_text.words_of."""
+        from pipeline.commands import user_text
+
+        file = self.given.file
         where = "standard input" if file == "-" else file
         try:
-            content = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
-            return user_text.words_of(content.decode("utf-8-sig"), self.corpus, tokens)
+            content = _standard_input() if file == "-" else Path(file).read_bytes()
+            return user_text.words_of(content.decode("utf-8-sig"), self.corpus, self.given.tokens)
         except OSError as error:
             raise InputError(f"{where}: {error.strerror or error}") from error
         except UnicodeDecodeError as error:
@@ -66,19 +115,26 @@ class Command:
         except InputError as error:
             raise InputError(f"{where}: {error}") from error
 
-    def show(self, table: pd.DataFrame, summary: dict | None = None) -> None:
+    def show(self, table: "pd.DataFrame", summary: dict | None = None) -> None:
         """The table in the format asked for; the summary below it, or around it in JSON."""
-        chosen = self.arguments.format
-        if chosen == "json":
+        import pandas as pd
+
+        if self.given.format == "json":
             whole = {"rows": table.to_dict("records")} | (summary or {})
             print(pd.Series(whole).to_json(indent=2, force_ascii=False, double_precision=6))
-        elif chosen == "csv":
+        elif self.given.format == "csv":
             table.to_csv(sys.stdout, index=False, float_format="%.6f")
             print("".join(f"# {key}: {value}\n" for key, value in (summary or {}).items()), end="", file=sys.stderr)
         else:
             print(table.to_string(index=False, float_format="%.3f"))
             for key, value in (summary or {}).items():
                 print(f"{key}: {value:,.2f}" if isinstance(value, float) else f"{key}: {value}")
+
+
+def _standard_input() -> bytes:
+    if sys.stdin.isatty():
+        print("Type a text; Ctrl-D ends it.", file=sys.stderr)
+    return sys.stdin.buffer.read()
 
 
 def above_zero(text: str) -> int:

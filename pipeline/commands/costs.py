@@ -1,16 +1,25 @@
-"""What the stages that ran here took, gathered from timings/ into reports/costs.csv."""
+"""What the stages that ran here took: gathers timings/ into reports/costs.csv, which the page shows.
 
-from pipeline.reporting.costs import gather
-from pipeline.running.app import ROOT
+What has not run here keeps its line there.
+"""
+
+import argparse
+
+from pipeline.commands.command import Parser
+from pipeline.running.keys import ROOT
+
+EXAMPLE = "nplm costs"
 
 
-def main() -> None:
-    """python -m pipeline.commands.costs"""
+def arguments(parser: Parser) -> None:
+    """None: it gathers what lies in the checkout of this code."""
+
+
+def run(given: argparse.Namespace) -> None:
+    """Writes the file and says how many lines it has."""
+    from pipeline.reporting.costs import gather
+
     file = ROOT / "reports" / "costs.csv"
     found = gather(ROOT / "timings", file)
     found.to_csv(file, index=False)
     print(f"{len(found)} items in {file}")
-
-
-if __name__ == "__main__":
-    main()

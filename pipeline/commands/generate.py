@@ -4,64 +4,66 @@ Words are drawn from its probabilities, sharpened by a temperature below 1, and 
 The same seed gives the same text. `<unk>` is never drawn, and a mark <p> ends a paragraph.
 """
 
+import argparse
 import re
 
 import numpy as np
-import pandas as pd
-from scipy.special import softmax
-from tqdm import tqdm
 
-from pipeline.commands import user_text
-from pipeline.commands.command import Command, above_zero, not_negative
+from pipeline.commands.command import MODEL, Parser, Session, above_zero, add_places, not_negative
 from pipeline.data.errors import InputError
 from pipeline.data.symbols import PARAGRAPH, TEXT
 
-
-def main() -> None:
-    """python -m pipeline.commands.generate MODEL"""
-    command = Command("generate", __doc__)
-    command.parser.add_argument("model", help="such as mlp1, kn5, mlp2, best-ngram; with a seed: mlp1/2")
-    command.parser.add_argument("--words", type=above_zero, default=100, help="how many; fewer where the text ends")
-    command.parser.add_argument("--start", default="", help="words to go on from")
-    command.parser.add_argument("--seed", type=not_negative, default=0, help="the same gives the same text")
-    command.parser.add_argument("--temperature", type=float, default=1.0, help="below 1: likelier words more often")
-    command.parser.add_argument("--top", type=not_negative, default=0, help="draw from so many; 0: from all")
-
-    def generate(arguments) -> None:
-        if not 0.01 <= arguments.temperature <= 100:
-            raise InputError(f"--temperature {arguments.temperature:g}: choose from 0.01 to 100")
-        model, random = command.model(arguments.model), np.random.default_rng(arguments.seed)
-        vocabulary = command.corpus.vocabulary
-        start = user_text.words_of(arguments.start, command.corpus) if arguments.start.strip() else []
-        while start and start[-1] in (PARAGRAPH, TEXT):  # it goes on from the words
-            start.pop()
-        ids = np.concatenate([user_text.before(command.corpus), user_text.ids_of(start, command.corpus)])
-        never = user_text.unknown(np.arange(len(vocabulary)), command.corpus)
-        rows = []
-        for _ in tqdm(range(arguments.words), unit="w", delay=1, disable=None):
-            log_p = np.where(never, -np.inf, model.next(ids).astype(np.float64))
-            p = softmax(_likeliest(log_p, arguments.top) / arguments.temperature)
-            drawn = int(random.choice(len(p), p=p))
-            rows.append({"word": vocabulary[drawn], "log_probability": log_p[drawn]})
-            ids = np.append(ids, drawn)
-            if vocabulary[drawn] == TEXT:
-                break
-        if arguments.format == "table":
-            text = " ".join([*start, *(row["word"] for row in rows)])
-            print(re.sub(rf"\s*{PARAGRAPH}\s*", "\n", text).strip())
-        else:
-            command.show(pd.DataFrame(rows))
-
-    command.run(generate)
+EXAMPLE = "nplm generate mlp1-mixed --seed 1 --temperature 0.8 --top 50"
 
 
-def _likeliest(log_p: np.ndarray, top: int) -> np.ndarray:
-    """The others at -inf; top=0: all stay."""
-    if not 0 < top < len(log_p):
-        return log_p
-    least = np.partition(log_p, -top)[-top]
-    return np.where(log_p >= least, log_p, -np.inf)
+def arguments(parser: Parser) -> None:
+    """See the module."""
+    add = parser.add_argument
+    add("model", metavar="MODEL", help=MODEL)
+    add("--words", type=above_zero, default=100, metavar="N", help="fewer where the text ends; default %(default)s")
+    add("--start", default="", metavar="WORDS", help="words to go on from; default none")
+    add("--seed", type=not_negative, default=0, help="the same gives the same text; default %(default)s")
+    add("--temperature", type=float, default=1.0, help="below 1: likelier words more often; default %(default)s")
+    add("--top", type=not_negative, default=0, metavar="K", help="draw from so many; default 0, from all")
+    add_places(parser)
 
 
-if __name__ == "__main__":
-    main()
+def run(given: argparse.Namespace) -> None:
+    """Prints the text, or in CSV and JSON its words with their log-probabilities."""
+    import pandas as pd
+    from tqdm import tqdm
+
+    from pipeline.commands import user_text
+
+    if not 0.01 <= given.temperature <= 100:
+        raise InputError(f"--temperature {given.temperature:g}: choose from 0.01 to 100")
+    session = Session(given)
+    corpus, model, random = session.corpus, session.model(given.model), np.random.default_rng(given.seed)
+    start = user_text.words_of(given.start, corpus) if given.start.strip() else []
+    while start and start[-1] in (PARAGRAPH, TEXT):  # it goes on from the words
+        start.pop()
+    ids = np.concatenate([user_text.before(corpus), user_text.ids_of(start, corpus)])
+    never = user_text.unknown(np.arange(len(corpus.vocabulary)), corpus)
+    rows = []
+    for _ in tqdm(range(given.words), unit="w", delay=1, disable=None):
+        log_p = np.where(never, -np.inf, model.next(ids).astype(np.float64))
+        drawn = int(random.choice(len(log_p), p=_sharpened(log_p, given.top, given.temperature)))
+        rows.append({"word": corpus.vocabulary[drawn], "log_probability": log_p[drawn]})
+        ids = np.append(ids, drawn)
+        if rows[-1]["word"] == TEXT:
+            break
+    if given.format == "table":
+        text = " ".join([*start, *(row["word"] for row in rows)])
+        print(re.sub(rf"\s*{PARAGRAPH}\s*", "\n", text).strip())
+    else:
+        session.show(pd.DataFrame(rows))
+
+
+def _sharpened(log_p: np.ndarray, top: int, temperature: float) -> np.ndarray:
+    """P^(1 / temperature) (V,), over its sum; top: the likeliest so many share it, 0: all."""
+    from scipy.special import softmax
+
+    if 0 < top < len(log_p):
+        least = np.partition(log_p, -top)[-top]
+        log_p = np.where(log_p >= least, log_p, -np.inf)
+    return softmax(log_p / temperature)

@@ -1,41 +1,45 @@
 """The words whose features are most like a word's, by the cosine between them."""
 
+import argparse
+
 import numpy as np
-import pandas as pd
 
-from pipeline.commands.command import Command, above_zero, not_negative
+from pipeline.commands.command import NETWORK, Parser, Session, above_zero, add_places, not_negative
 from pipeline.data.errors import InputError
-from pipeline.networks.nearest import nearest
+
+EXAMPLE = "nplm neighbours Monday"
 
 
-def main() -> None:
-    """python -m pipeline.commands.neighbours WORD"""
-    command = Command("neighbours", __doc__)
-    command.parser.add_argument("word")
-    command.parser.add_argument("--model", default="mlp1", help="a network, such as mlp9 or mlp1/2")
-    command.parser.add_argument("--count", type=above_zero, default=10, help="words shown")
-    command.parser.add_argument("--seen", type=not_negative, default=10, help="only words that training shows so often")
-
-    def neighbours(arguments) -> None:
-        vocabulary = command.corpus.vocabulary
-        if arguments.word not in vocabulary:
-            alike = [word for word in vocabulary if word.lower() == arguments.word.lower()]
-            raise InputError(
-                f"{arguments.word!r} is not in the vocabulary of {arguments.data}"
-                + (f"; {', '.join(map(repr, alike))} is" if alike else ": it is too rare there, or another spelling")
-            )
-        features = command.features(arguments.model)
-        counts = np.bincount(command.corpus.train, minlength=len(vocabulary))
-        word = vocabulary.index(arguments.word)
-        if counts[word] == 0:
-            raise InputError(f"{arguments.word!r} never occurs in training, so it has learned no features")
-        ids, cosines = nearest(features, word, arguments.count, counts >= arguments.seen)
-        if not len(ids):
-            raise InputError(f"no other word occurs {arguments.seen} times in training: lower --seen")
-        command.show(pd.DataFrame({"word": [vocabulary[i] for i in ids], "cosine": cosines.astype(float)}))
-
-    command.run(neighbours)
+def arguments(parser: Parser) -> None:
+    """See the module."""
+    add = parser.add_argument
+    add("word", metavar="WORD", help="of the vocabulary, which tells capitals from small letters")
+    add("--model", default="mlp1", help=f"{NETWORK}; default %(default)s")
+    add("--count", type=above_zero, default=10, metavar="N", help="words shown; default %(default)s")
+    add("--seen", type=not_negative, default=10, metavar="N", help="times in training, at least; default %(default)s")
+    add_places(parser)
 
 
-if __name__ == "__main__":
-    main()
+def run(given: argparse.Namespace) -> None:
+    """Prints the words with their cosines."""
+    import pandas as pd
+
+    from pipeline.networks.nearest import nearest
+
+    session = Session(given)
+    vocabulary = session.corpus.vocabulary
+    if given.word not in vocabulary:
+        alike = [word for word in vocabulary if word.lower() == given.word.lower()]
+        raise InputError(
+            f"{given.word!r} is not in the vocabulary of {given.data}"
+            + (f"; {', '.join(map(repr, alike))} is" if alike else ": it is too rare there, or another spelling")
+        )
+    features = session.features(given.model)
+    counts = np.bincount(session.corpus.train, minlength=len(vocabulary))
+    word = vocabulary.index(given.word)
+    if counts[word] == 0:
+        raise InputError(f"{given.word!r} never occurs in training, so it has learned no features")
+    ids, cosines = nearest(features, word, given.count, counts >= given.seen)
+    if not len(ids):
+        raise InputError(f"no other word occurs {given.seen} times in training: lower --seen")
+    session.show(pd.DataFrame({"word": [vocabulary[i] for i in ids], "cosine": cosines.astype(float)}))

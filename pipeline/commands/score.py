@@ -4,26 +4,28 @@ A word that the vocabulary does not hold counts as `<unk>` and is marked. After 
 (<p>, <text>), which count too, as in training. Logarithms are natural; in CSV the sums go to standard error.
 """
 
-from pipeline.commands import user_text
-from pipeline.commands.command import Command
-from pipeline.data.evaluation import perplexity
+import argparse
+
+from pipeline.commands.command import MODEL, Parser, Session, add_places, add_text
+
+EXAMPLE = 'echo "The jury said that it was fair." | nplm score mlp1'
 
 
-def main() -> None:
-    """python -m pipeline.commands.score MODEL FILE"""
-    command = Command("score", __doc__)
-    command.parser.add_argument("model", help="such as mlp1, kn5, mlp2, best-ngram; with a seed: mlp1/2")
-    command.parser.add_argument("file", nargs="?", default="-", help="a text; - (default): standard input")
-    command.parser.add_argument("--tokens", action="store_true", help="tokenised: words apart by white space")
-
-    def score(arguments) -> None:
-        words = command.words_of(arguments.file, arguments.tokens)
-        table = user_text.scored(words, command.model(arguments.model), command.corpus)
-        value = perplexity(table["log_probability"].to_numpy())
-        command.show(table, {"words": len(table), "unknown words": int(table["unknown"].sum()), "perplexity": value})
-
-    command.run(score)
+def arguments(parser: Parser) -> None:
+    """See the module."""
+    parser.add_argument("model", metavar="MODEL", help=MODEL)
+    add_text(parser)
+    add_places(parser)
 
 
-if __name__ == "__main__":
-    main()
+def run(given: argparse.Namespace) -> None:
+    """Prints a line for each word, and the sums."""
+    from pipeline.commands import user_text
+    from pipeline.data.evaluation import perplexity
+
+    session = Session(given)
+    session.folder(given.model)
+    words = session.words()
+    table = user_text.scored(words, session.model(given.model), session.corpus)
+    value = perplexity(table["log_probability"].to_numpy())
+    session.show(table, {"words": len(table), "unknown words": int(table["unknown"].sum()), "perplexity": value})

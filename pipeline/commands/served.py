@@ -39,7 +39,7 @@ class Served(PythonModel):
         folder = Path(context.artifacts["model"])
         self.corpus = read_corpus(folder / "data")
         name = read_json(folder / "name.json")["name"]
-        self.model = models.load(name, self.corpus, folder / "predictions", folder / "clusters")
+        self.model = models.load(name, self.corpus, [folder / "predictions"], folder / "clusters")
 
     def predict(self, context, model_input: pd.DataFrame, params: dict | None = None) -> pd.DataFrame:
         """One line a text: its words, marks included, each with its natural-log probability, and the perplexity; of an

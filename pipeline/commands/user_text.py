@@ -9,7 +9,7 @@ from itertools import chain, product
 import numpy as np
 import pandas as pd
 
-from pipeline.commands.models import Model
+from pipeline.commands.models import LanguageModel
 from pipeline.data.corpus import Corpus
 from pipeline.data.errors import InputError
 from pipeline.data.symbols import NUMBER, UNKNOWN
@@ -111,7 +111,7 @@ def before(corpus: Corpus) -> np.ndarray:
     return np.full(CONTEXT, corpus.mark, dtype=np.int64)
 
 
-def scored(words: list[str], model: Model, corpus: Corpus) -> pd.DataFrame:
+def scored(words: list[str], model: LanguageModel, corpus: Corpus) -> pd.DataFrame:
     """A line a word: word, its natural log_probability, and whether it is unknown, so that a symbol stood for it."""
     ids = ids_of(words, corpus)
     log_p = model.log_probabilities(before(corpus), ids).astype(float)

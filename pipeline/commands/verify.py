@@ -1,43 +1,49 @@
-"""`make verify`: are the perplexities of this run those of the committed table? Other processors give other bits,
-so equal means within 0.5 % and two standard deviations over seeds, whichever is wider."""
+"""Are the perplexities of this run those of the committed table?
+
+Other processors give other bits, so equal means within 0.5 % and two standard deviations over seeds, whichever is
+wider. The committed table is reports/table1.csv of the last commit. Exit code 1 where a figure is off.
+"""
 
 import argparse
 import io
 import subprocess
-import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import pandas as pd
-from omegaconf import OmegaConf
-
-from pipeline.data.corpus import read_corpus
+from pipeline.commands.command import Parser, failed
 from pipeline.data.errors import InputError
-from pipeline.reporting import table
-from pipeline.running.app import ROOT, exit_code
+from pipeline.running.tracking import ROOT
 
+if TYPE_CHECKING:
+    import pandas as pd
+
+EXAMPLE = "nplm verify"
 TOLERANCE = 0.005
 TABLE = "reports/table1.csv"
 
 
-def ours(root: Path) -> pd.DataFrame:
+def ours(root: Path) -> "pd.DataFrame":
     """Table 1 from the arrays that a run has left below `root`, not from any report.
 
     Raises InputError where a row's are not there.
     """
-    rows = [table.Row(**row) for row in OmegaConf.to_container(OmegaConf.load(ROOT / "conf/table/table1.yaml"))["rows"]]
-    seeds = list(OmegaConf.load(ROOT / "conf" / "seeds.yaml").seeds)
-    built = table.build(rows, root / "predictions", read_corpus(root / "data" / "brown"), seeds)
-    missing = [row.name for row in rows if row.name not in built.index]
-    if missing:
-        raise InputError(f"no predictions of {', '.join(missing)}: run `make repro` first")
-    return built
+    from omegaconf import OmegaConf
+
+    from pipeline.data.corpus import read_corpus
+    from pipeline.reporting import table
+
+    listed = OmegaConf.merge(OmegaConf.structured(table.Table), OmegaConf.load(ROOT / "conf" / "table" / "table1.yaml"))
+    listed.predictions = [str(root / "predictions" / "table1")]
+    return table.build(OmegaConf.to_object(listed), read_corpus(root / "data" / "brown"))
 
 
-def compare(ours: pd.DataFrame, committed: pd.DataFrame) -> pd.DataFrame:
+def compare(ours: "pd.DataFrame", committed: "pd.DataFrame") -> "pd.DataFrame":
     """One line for each row and split: both perplexities, their difference, the bound, and whether it holds.
 
     Both tables are indexed by the model's name; a row that only one of them has does not hold.
     """
+    import pandas as pd
+
     both = ours.merge(committed, how="outer", left_index=True, right_index=True, suffixes=("", "_committed"))
     lines = []
     for split in ("valid", "test"):
@@ -50,22 +56,21 @@ def compare(ours: pd.DataFrame, committed: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(lines).rename_axis("name").reset_index()
 
 
-def main() -> None:
-    """Compares what this run has left with the table of the last commit; exit code 1 where a figure is off."""
-    argparse.ArgumentParser(prog="python -m pipeline.commands.verify", description=__doc__).parse_args()
+def arguments(parser: Parser) -> None:
+    """None: it compares what lies in the checkout of this code."""
+
+
+def run(given: argparse.Namespace) -> int:
+    """Prints both tables side by side; exit code 1 where a figure is off."""
+    from pipeline.reporting import table
+
     shown = subprocess.run(["git", "-C", str(ROOT), "show", f"HEAD:{TABLE}"], capture_output=True, text=True)
     if shown.returncode:
-        sys.exit(exit_code(f"no committed {TABLE} to compare with: {shown.stderr.strip()}"))
-    try:
-        result = compare(ours(ROOT), table.read(io.StringIO(shown.stdout)))
-    except InputError as error:
-        sys.exit(exit_code(str(error)))
+        raise InputError(f"no committed {TABLE} to compare with: {shown.stderr.strip()}")
+    result = compare(ours(ROOT), table.read(io.StringIO(shown.stdout)))
     print(result.to_string(index=False, na_rep="", float_format="%.4f"))
     off = int((~result["holds"]).sum())
     if off:
-        sys.exit(exit_code(f"{off} of {len(result)} figures are off by more than their bound", 1))
+        return failed(f"{off} of {len(result)} figures are off by more than their bound", 1)
     print(f"all {len(result)} figures agree with the committed table")
-
-
-if __name__ == "__main__":
-    main()
+    return 0

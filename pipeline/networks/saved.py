@@ -1,27 +1,32 @@
 """A trained network or its features, from the file with its weights."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-from safetensors.torch import load_file
+from safetensors import safe_open
 
 from pipeline.data import run
 from pipeline.data.errors import InputError
-from pipeline.networks.base import Architecture, Network, build
 
+if TYPE_CHECKING:
+    from pipeline.networks.base import Network
 
-def folder_of(name: str, predictions: Path) -> Path:
-    """The folder of a model named `mlp1` or, with a seed, `mlp1/2`; seed 0 where none is given."""
-    return predictions / (name if "/" in name else f"{name}/0")
+WEIGHTS = "weights.safetensors"
 
 
 def read_features(folder: Path) -> np.ndarray:
     """C (V, m) of the network whose weights a training wrote into a folder."""
-    return load_file(_file(folder))["C"].numpy()
+    with safe_open(_file(folder), "numpy") as weights:  # which needs no torch
+        return weights.get_tensor("C")
 
 
-def read_network(folder: Path, vocabulary: int) -> Network:
+def read_network(folder: Path, vocabulary: int) -> "Network":
     """The network whose weights a training wrote into a folder."""
+    from safetensors.torch import load_file
+
+    from pipeline.networks.base import Architecture, build
+
     file = _file(folder)
     network = build(Architecture(**run.read(folder).config["model"]), vocabulary)
     network.load_state_dict(load_file(file))
@@ -29,8 +34,8 @@ def read_network(folder: Path, vocabulary: int) -> Network:
 
 
 def _file(folder: Path) -> Path:
-    file = folder / "weights.safetensors"
+    file = folder / WEIGHTS
     if not file.is_file():
-        networks = sorted(path.parents[1].name for path in folder.parents[1].glob("*/0/weights.safetensors"))
+        networks = sorted(path.parents[1].name for path in folder.parents[1].glob(f"*/0/{WEIGHTS}"))
         raise InputError(f"{folder} holds no network's weights; networks there: {', '.join(networks) or 'none'}")
     return file

@@ -8,9 +8,16 @@ import logging
 import os
 import platform
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # MLflow takes more than a second to import, so what opens a store imports it
+    from filelock import FileLock
+    from mlflow import MlflowClient
+
+    from pipeline.data import run as data_run
 
 os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
 os.environ.setdefault("DO_NOT_TRACK", "true")
@@ -18,66 +25,59 @@ os.environ.setdefault("DO_NOT_TRACK", "true")
 os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "1")
 os.environ.setdefault("MLFLOW_HTTP_REQUEST_TIMEOUT", "10")
 
-from filelock import FileLock
-from hydra.core.hydra_config import HydraConfig
-from mlflow import MlflowClient
-from mlflow.entities import Metric, Param
-from mlflow.exceptions import MlflowException
-from mlflow.utils.time import get_current_time_millis
-from sqlalchemy.engine import make_url
-from sqlalchemy.exc import SQLAlchemyError
-
-from pipeline.data import run as data_run
-from pipeline.running.app import ROOT
-
+ROOT = Path(__file__).resolve().parents[2]
 EXPERIMENT = "nplm"
 GROUP = "nplm.group"
 PARENT = "mlflow.parentRunId"
 SWEEP = "NPLM_PARENT_RUN"  # set by a multirun, whose jobs then stand under its run
 # What makes a commit dirty; reports and locks don't.
 CODE = ("pipeline", "conf", "dvc.yaml", "experiments/*/dvc.yaml", "requirements.txt")
-UNREACHABLE = (MlflowException, SQLAlchemyError, OSError)
 
 log = logging.getLogger(__name__)
-logging.getLogger("mlflow").setLevel(logging.WARNING)  # it tells of every table of a new database
-logging.getLogger("alembic").setLevel(logging.WARNING)
+
+
+def unreachable() -> tuple[type[Exception], ...]:
+    """What is raised where a store can't be reached or read."""
+    from mlflow.exceptions import MlflowException
+    from sqlalchemy.exc import SQLAlchemyError
+
+    return MlflowException, SQLAlchemyError, OSError
 
 
 class Run:
     """One MLflow run. Where tracking fails it says so once, and every later call does nothing."""
 
-    def __init__(self, client: MlflowClient | None, run_id: str):
+    def __init__(self, client: "MlflowClient | None", run_id: str):
         self.client, self.run_id = client, run_id
         self.costs: dict[str, float] = {}  # what the stage says of its own time; see recorded
 
     def metrics(self, values: Mapping[str, float], step: int = 0) -> None:
         """Logs a batch of metrics at a step."""
-        now = get_current_time_millis()
-        self._log(metrics=[Metric(key, float(value), now, step) for key, value in values.items()])
+        self._log(metrics=[(key, float(value), step) for key, value in values.items()])
 
     def parameters(self, values: Mapping[str, object]) -> None:
         """Logs parameters; nested mappings get dotted names."""
-        self._log(params=[Param(key, str(value)) for key, value in flattened(values)])
+        self._log(parameters=[(key, str(value)) for key, value in flattened(values)])
 
     def end(self, status: str) -> None:
         """FINISHED, FAILED or KILLED."""
         self._tolerate(lambda client: client.set_terminated(self.run_id, status))
 
-    def _log(self, **batch) -> None:
-        self._tolerate(lambda client: client.log_batch(self.run_id, **batch))
+    def _log(self, metrics: Iterable[tuple[str, float, int]] = (), parameters: Iterable[tuple[str, str]] = ()) -> None:
+        self._tolerate(lambda client: log_batch(client, self.run_id, metrics, parameters))
 
-    def _tolerate(self, call) -> None:
+    def _tolerate(self, call: Callable[["MlflowClient"], None]) -> None:
         if self.client is None:
             return
         try:
             call(self.client)
-        except UNREACHABLE as error:
+        except unreachable() as error:
             _warn(error)
             self.client = None
 
 
 @contextmanager
-def run(made: data_run.Run) -> Iterator[Run]:
+def run(made: "data_run.Run") -> Iterator[Run]:
     """The MLflow run of a stage's run, under the parent of this code and data, or of the multirun under way.
 
     Its parameters are what run.json will say. Its status follows how the block ends.
@@ -90,7 +90,7 @@ def run(made: data_run.Run) -> Iterator[Run]:
         own = tags_of(made) | code | {"machine": machine, PARENT: parent}
         created = client.create_run(experiment_of(client), run_name=_name(made.name, made.seed), tags=own)
         current = Run(client, created.info.run_id)
-    except UNREACHABLE as error:
+    except unreachable() as error:
         _warn(error)
         current = Run(None, "")
     current.parameters(parameters_of(made))
@@ -105,19 +105,23 @@ def run(made: data_run.Run) -> Iterator[Run]:
     current.end("FINISHED")
 
 
-def tags_of(made: data_run.Run) -> dict[str, str]:
+def tags_of(made: "data_run.Run") -> dict[str, str]:
     """By which a run is found."""
     return {"stage": made.stage, "model": made.name, "seed": str(made.seed), "data": made.data}
 
 
-def parameters_of(made: data_run.Run) -> dict[str, str]:
+def parameters_of(made: "data_run.Run") -> dict[str, str]:
     """What MLflow shows as a run's parameters: the configuration of run.json, nested keys with dots."""
     return strings(dict(flattened({"stage": made.stage, "seed": made.seed} | made.config)))
 
 
 def _name(model: str, seed: int) -> str:
     """mlp5-0; in a multirun what the job overrides, which tells it from the others."""
-    return HydraConfig.get().job.override_dirname if SWEEP in os.environ else f"{model}-{seed}"
+    if SWEEP not in os.environ:
+        return f"{model}-{seed}"
+    from hydra.core.hydra_config import HydraConfig
+
+    return HydraConfig.get().job.override_dirname
 
 
 def open_sweep(name: str) -> Run:
@@ -127,15 +131,20 @@ def open_sweep(name: str) -> Run:
         parent = client.create_run(
             experiment_of(client), run_name=name, tags=strings({"stage": "sweep"} | code_state())
         )
-    except UNREACHABLE as error:
+    except unreachable() as error:
         _warn(error)
         return Run(None, "")
     os.environ[SWEEP] = parent.info.run_id
     return Run(client, parent.info.run_id)
 
 
-def open_client() -> MlflowClient:
+def open_client() -> "MlflowClient":
     """A client of a store that exists: two processes that create one SQLite file at the same time break it."""
+    from mlflow import MlflowClient
+    from sqlalchemy.engine import make_url
+
+    for name in ("mlflow", "alembic"):  # they tell of every table of a new database
+        logging.getLogger(name).setLevel(logging.WARNING)
     uri = os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{ROOT / 'mlflow.db'}"
     file = uri.startswith("sqlite:") and make_url(uri).database
     if file and not Path(file).parent.is_dir():
@@ -146,12 +155,32 @@ def open_client() -> MlflowClient:
     return client
 
 
-def store_lock() -> FileLock:
+def log_batch(
+    client: "MlflowClient",
+    run_id: str,
+    metrics: Iterable[tuple[str, float, int]],
+    parameters: Iterable[tuple[str, str]],
+) -> None:
+    """Logs metrics, each with its step, and parameters of a run in one call."""
+    from mlflow.entities import Metric, Param
+    from mlflow.utils.time import get_current_time_millis
+
+    now = get_current_time_millis()
+    client.log_batch(
+        run_id,
+        metrics=[Metric(key, value, now, step) for key, value, step in metrics],
+        params=[Param(key, value) for key, value in parameters],
+    )
+
+
+def store_lock() -> "FileLock":
     """Held while a local store is made: two processes would both create what neither has found."""
+    from filelock import FileLock
+
     return FileLock(ROOT / ".mlflow.lock", timeout=60)
 
 
-def experiment_of(client: MlflowClient) -> str:
+def experiment_of(client: "MlflowClient") -> str:
     """The id of the project's experiment, which is made where it is not there."""
     found = client.get_experiment_by_name(EXPERIMENT)
     if found:
@@ -160,7 +189,7 @@ def experiment_of(client: MlflowClient) -> str:
     return client.create_experiment(EXPERIMENT, artifact_location=(ROOT / "mlartifacts").as_uri() if local else None)
 
 
-def group_run(client: MlflowClient, code: Mapping[str, str], data: str) -> str:
+def group_run(client: "MlflowClient", code: Mapping[str, str], data: str) -> str:
     """The parent run of this state of the code and data: found, or opened by the first that needs it."""
     key = f"{code['commit']}{'+' if code['dirty'] == 'true' else ''} {data[:12]}"
     experiment = experiment_of(client)
