@@ -2,19 +2,16 @@
 
 import io
 import random
-import re
 import zipfile
 from itertools import chain
 
 import pytest
-import yaml
 from conftest import composed
 
 from pipeline import preprocess
 from pipeline.commands import user_text
 from pipeline.data.corpus import SPLITS, read_corpus
 from pipeline.data.errors import InputError
-from pipeline.running.app import ROOT
 from pipeline.text import readers
 
 
@@ -70,22 +67,9 @@ def test_articles_in_files_of_their_own_are_texts_of_each_split(tmp_path):
     for article in range(20):
         (tmp_path / "text" / f"1995-{article:02}.txt").write_text(f"Ann saw {article} foxes\n" * 3)
     sizes = ["corpus.train=120", "corpus.valid=60", "corpus.test=60"]
-    found = preprocessed(tmp_path, "corpus=ap", "corpus.splits={train: '', valid: '', test: ''}", *sizes)
+    found = preprocessed(tmp_path, "corpus=ap", *sizes)
     assert found.texts.groupby("split").size().to_dict() == {"train": 10, "valid": 5, "test": 5}
     assert found.vocabulary == ["<unk>", "<proper>", "<number>", "ann", "foxes", "saw", "<text>"]
-
-
-def test_the_page_on_results_makes_every_row_and_claim_of_ap():
-    """What stands in the files of Table 2 is in the commands, so that whoever has AP gets the whole table."""
-    page = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
-    commands = page[page.index("corpus=ap") : page.index("about=table2")]
-    table = yaml.safe_load((ROOT / "conf" / "table" / "table2.yaml").read_text())
-    about = yaml.safe_load((ROOT / "conf" / "about" / "table2.yaml").read_text())
-    names = {row["name"] for row in table["rows"] + table["extra"]}
-    names |= {claim[key] for claim in about["claims"] for key in ("better", "than")}
-    assert "ap intervals table=table2" in commands
-    made = [*re.findall(r" model=(\S+)", commands), *re.findall(r"for name in (.*); do", commands)]
-    assert set(" ".join(made).split()) == names
 
 
 def lines_of(path, encoding="utf-8"):
@@ -154,7 +138,10 @@ def test_the_bar_counts_the_bytes_of_all_files(tmp_path, monkeypatch):
         (["corpus=text", "corpus.raw=/nowhere"], r"=/nowhere: no such file or folder; give .*conf/corpus/text\.yaml"),
         (["corpus=text", "corpus.raw=HERE"], r"no file there matches corpus\.files=.*found: a\.md, b\.md; give"),
         (["corpus=ap", "corpus.raw=/nowhere"], r"no such file or folder; give .*conf/corpus/ap\.yaml"),
-        (["corpus=ap", "corpus.raw=HERE"], r"0 files match corpus\.splits\.train=.*found: a\.md, b\.md; .*ap\.yaml"),
+        (
+            ["corpus=wikitext2", "corpus.raw=HERE"],
+            r"0 files match corpus\.splits\.train=.*found: a\.md, b\.md; .*wikitext2\.yaml",
+        ),
         (["corpus.raw=HERE"], r"found: a\.md, b\.md; run `python -m pipeline\.download corpus=brown out="),
         (["corpus=senate", "corpus.raw=HERE"], r"no texts\.zip there; run `python -m pipeline\.download corpus=senate"),
         (["corpus.files='('"], r"corpus\.files=\(: not a regular expression"),

@@ -11,9 +11,10 @@ import sys
 import pandas as pd
 import pytest
 import yaml
-from conftest import resolved
+from conftest import composed, resolved
 from dvc.repo import Repo
 
+from pipeline import report
 from pipeline.commands import verify
 from pipeline.data.errors import InputError
 from pipeline.reporting import markup
@@ -21,7 +22,7 @@ from pipeline.reporting import table as reporting
 from pipeline.running import tracking
 from pipeline.running.app import ROOT
 
-LOCKS = ["dvc.yaml", *(f"experiments/{name}/dvc.yaml" for name in ("rest", "faithful", "table2"))]
+PIPELINES = ["dvc.yaml", *sorted(str(file.relative_to(ROOT)) for file in ROOT.glob("experiments/*/dvc.yaml"))]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 
@@ -61,7 +62,7 @@ def test_every_command_of_a_stage_in_the_documentation_composes(command):
 def test_every_stage_that_a_command_of_dvc_names_is_in_the_pipeline():
     """In the documentation and in the Makefile."""
     stages = {"": yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]}
-    for file in LOCKS[1:]:
+    for file in PIPELINES[1:]:
         stages[f"{file}:"] = yaml.safe_load((ROOT / file).read_text())["stages"]
     texts = [MAKEFILE, README, *(file.read_text(encoding="utf-8") for file in (ROOT / "docs").glob("*.md"))]
     named = [
@@ -74,62 +75,78 @@ def test_every_stage_that_a_command_of_dvc_names_is_in_the_pipeline():
     assert {"preprocess", "train@mlp5-0", "experiments/table2/dvc.yaml:preprocess"} <= set(named)
     for name in named:
         if name.endswith(".yaml"):
-            assert name in LOCKS
+            assert name in PIPELINES
             continue
         file, colon, stage = name.rpartition(":")
         assert stage.partition("@")[0] in stages[file + colon], name
 
 
-HOW = re.compile(r"-(learned|conditional|svd|frozen|short)$")  # how a row's network was trained, mixed or scored
+ARCHITECTURES = {  # n, h, m, direct: Table 1, Table 2, and the figures of NIPS 2000, whose n counts the context alone
+    **{"mlp1": (5, 50, 60, True), "mlp3": (5, 0, 60, True), "mlp5": (5, 50, 30, True), "mlp7": (3, 50, 30, True)},
+    **{"mlp9": (5, 100, 30, False), "large": (6, 60, 100, True)},
+    **{f"direct5-h{h}": (6, h, 30, True) for h in (0, 10, 20, 40, 80)},
+    **{f"cycling{words}": (words + 1, 30, 30, False) for words in (1, 3, 5, 8)},
+}
 
 
-@pytest.mark.parametrize("name", ["table1", "table2", "rest"])
-def test_the_table_names_the_architectures_that_are_trained(name):
-    table = yaml.safe_load((ROOT / "conf" / "table" / f"{name}.yaml").read_text())
-    for row in table["rows"] + table["extra"]:
-        if row["model"] == "network":
-            network = row["name"]
-            mixtures = (ROOT / "conf" / "mix" / f"{mixed}.yaml" for mixed in (network, HOW.sub("", network)))
-            if mixture := next((file for file in mixtures if file.is_file()), None):
-                network = yaml.safe_load(mixture.read_text())["components"][0].split("/")[0]
-            trained = yaml.safe_load((ROOT / "conf" / "model" / f"{HOW.sub('', network)}.yaml").read_text())
-            shape = {key: row[key] for key in ("n", "h", "m", "direct")}
-            if name == "rest":  # of several families, each with keys of its own
-                assert shape.items() <= ({"direct": False} | trained).items(), row["row"]
-            else:
-                assert shape | {"family": "feedforward"} == trained, row["row"]
+@pytest.mark.parametrize("name", ARCHITECTURES)
+def test_a_model_of_the_paper_has_the_papers_architecture(name):
+    model = {"direct": False} | yaml.safe_load((ROOT / "conf" / "model" / f"{name}.yaml").read_text())
+    assert tuple(model[key] for key in ("n", "h", "m", "direct")) == ARCHITECTURES[name]
+    assert model["family"] == ("energy" if name.startswith("cycling") else "feedforward")
+
+
+def table_of(name: str) -> reporting.Table:
+    """A table of conf/table, as the stages that take it see it."""
+    return composed("report", report.Config, f"table={name}").table
+
+
+@pytest.mark.parametrize("name", ["table1", "table2", "ap", "beyond", "faithful"])
+def test_every_row_of_a_table_has_its_stage(name):
+    """What an error about missing predictions tells to run is there."""
+    listed = table_of(name)
+    with Repo(ROOT) as repo:
+        stages = {stage.addressing for stage in repo.stage.load_all(str(ROOT / listed.dvc))}
+    found = {os.path.relpath(stage, ROOT) if ":" in stage else stage for stage in stages}
+    for model, seeds in listed.names.items():
+        for stage in seeds.values():
+            assert not stage or stage in found, f"{model}: {stage} is none of {sorted(found)}"
+
+
+@pytest.mark.parametrize(
+    ("claims", "tables"), [("beyond", ["beyond", "table1"]), ("epochs", ["faithful"]), ("table2", ["table2"])]
+)
+def test_every_model_that_a_claim_names_is_in_a_table(claims, tables):
+    names = set().union(*(table_of(name).names for name in tables))
+    said = yaml.safe_load((ROOT / "conf" / "claims" / f"{claims}.yaml").read_text())
+    listed = [claim for kind in ("claims", "epochs", "falling") for claim in said[kind]]
+    named = {claim[key] for claim in listed for key in ("better", "than", "quick", "slow", "name") if key in claim}
+    assert {name.partition("/")[0] for name in named} <= names
 
 
 def test_what_the_claims_call_the_best_is_the_best_on_validation():
     rows = reporting.read(ROOT / "reports" / "table1.csv")
     best = rows[rows["mix"] != True].groupby("model")["valid"].idxmin()  # noqa: E712
-    claims = yaml.safe_load((ROOT / "conf" / "about" / "results.yaml").read_text())["claims"]
+    claims = yaml.safe_load((ROOT / "conf" / "claims" / "beyond.yaml").read_text())["claims"]
     first = next(claim for claim in claims if "better than the best n-gram" in claim["says"])
     assert [first["better"], first["than"]] == [best["network"], best["ngram"]]
 
 
-@pytest.mark.parametrize("file", LOCKS)
+@pytest.mark.parametrize("file", PIPELINES)
 def test_a_mixture_depends_on_its_components(file):
     """The stages as DVC reads them: of each that mixes, what its configuration names is what it waits for."""
     with Repo(ROOT) as repo:
         mixing = [stage for stage in repo.stage.load_all(str(ROOT / file)) if "-m pipeline.mix" in stage.cmd]
-    assert mixing or "faithful" in file
+    assert mixing or file in ("experiments/faithful/dvc.yaml", "experiments/page/dvc.yaml")
     for stage in mixing:
         words = dict(word.partition("=")[::2] for word in stage.cmd.split())
         mixture = yaml.safe_load((ROOT / "conf" / "mix" / f"{words['mix']}.yaml").read_text())
-        components = [part.replace("${seed}", words.get("seed", "0")) for part in mixture["components"]]
-        if "seed" in words:
-            assert stage.name == f"mix@{words['mix']}-{words['seed']}"
-        folder = words.get("predictions", "predictions")
+        given = {"${network}": words.get("network", ""), "${seed}": words.get("seed", "0")}
         read = {os.path.relpath(dependency.fs_path, ROOT) for dependency in stage.deps}
-        assert {f"{folder}/{part}" for part in components} == {path for path in read if path.startswith(folder)}, stage
-
-
-def test_every_seed_of_the_report_is_mixed():
-    seeds = yaml.safe_load((ROOT / "conf" / "seeds.yaml").read_text())["seeds"]
-    mixed = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]["mix"]["foreach"].values()
-    for row in {item["row"] for item in mixed}:
-        assert [item["seed"] for item in mixed if item["row"] == row] == seeds
+        for part in mixture["components"]:
+            for key, value in given.items():
+                part = part.replace(key, value)
+            assert any(path.endswith(f"/{part}") for path in read), f"{stage.addressing} does not wait for {part}"
 
 
 def test_nothing_is_sent_anywhere():
@@ -153,22 +170,22 @@ def test_a_table_says_what_its_figures_are_of():
         assert all("hold the interpolated model" in text for text in (table1, table2))
 
 
-@pytest.mark.parametrize("file", LOCKS)
+@pytest.mark.parametrize("file", [file for file in PIPELINES if (ROOT / file).with_suffix(".lock").is_file()])
 def test_the_lock_is_current(file):
     """A clone without data has nothing to do: the committed results are those of the committed code."""
-    called = [sys.executable, "-m", "dvc", "repro", "--allow-missing", "--dry", file]
+    called = [
+        sys.executable,
+        "-m",
+        "dvc",
+        "repro",
+        "--allow-missing",
+        "--dry",
+        *(["--single-item"] if "page" in file else []),
+        file,
+    ]
     ended = subprocess.run(called, cwd=ROOT, capture_output=True, text=True)
     assert ended.returncode == 0, ended.stderr
     assert "Running stage" not in ended.stdout, ended.stdout
-
-
-def test_rows_that_join_a_table_are_those_of_their_own():
-    """DVC does not see to it: the stage report does not depend on the files that it joins."""
-    extra = reporting.read(ROOT / "reports" / "extra.csv")
-    command = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]["report"]["cmd"]
-    for file in re.search(r"table\.join=\[(.+?)\]", command)[1].split(","):
-        joined = reporting.read(ROOT / file)
-        pd.testing.assert_frame_equal(extra.loc[joined.index], joined, check_dtype=False)
 
 
 def test_every_row_is_at_or_below_the_papers_test_perplexity():
@@ -197,8 +214,8 @@ def test_the_figures_of_table2_in_the_text_are_the_reports():
         ("large-mixed", "interpolated3", "over the trigram {},"),
         ("large-mixed", "kn5-srilm", "SRILM's default, the back-off form with what is seen once dropped, {},"),
         ("large-mixed", "kn5", "our interpolated Kneser-Ney 5, which drops nothing, {},"),
-        ("large-conditional", "kn5", "weights learned by the context's frequency {}."),
-        ("large-kn5", "kn5", "Kneser-Ney model in place of the trigram: {}."),
+        ("large-by-frequency", "kn5", "weights learned by the context's frequency {}."),
+        ("large-with-kn5", "kn5", "Kneser-Ney model in place of the trigram: {}."),
         ("large", "kn5", "by itself has {} of the interpolated Kneser-Ney 5"),
         ("large", "interpolated3", "and {} of the trigram."),
     ):
@@ -239,12 +256,13 @@ def test_verify_asks_for_a_run_where_there_is_none(few, tmp_path):
     """The committed table alone proves nothing."""
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "brown").symlink_to(few)
-    with pytest.raises(InputError, match=r"no predictions of mlp1, mlp2, .*: run `make repro` first"):
+    with pytest.raises(InputError, match=r"no predictions of mlp1/0 in .*: run `dvc repro train@mlp1-0`"):
         verify.ours(tmp_path)
 
 
 def test_on_validation_free_weights_mix_no_worse_than_fixed_ones():
     """Of the fixed 0.5, one learned weight and weights by context frequency each can do what the one before does."""
-    valid = pd.read_csv(ROOT / "reports" / "rest" / "rest.csv", index_col="name")["valid"]
-    for mixture in ("mlp2", "mlp4", "mlp6", "mlp8", "mlp10"):
-        assert valid[f"{mixture}-conditional"] <= valid[f"{mixture}-learned"] <= valid[mixture]
+    valid = pd.read_csv(ROOT / "reports" / "beyond" / "beyond.csv", index_col="name")["valid"]
+    for network in ("mlp1", "mlp3", "mlp5", "mlp7", "mlp9"):
+        ways = [valid[f"{network}-{way}"] for way in ("by-frequency", "learned", "mixed")]
+        assert ways == sorted(ways)

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from tqdm import tqdm
 
-from pipeline.networks.base import Network, contexts
+from pipeline.networks.base import Network, contexts, score
 
 
 @dataclass(frozen=True)
