@@ -20,8 +20,10 @@ export OMP_NUM_THREADS := 1
 # Stages of the names on standard input, as many at a time as there are cores. Progress bars of several processes would
 # fight for one line; through cat there is no terminal, and none is drawn.
 SIDE_BY_SIDE := xargs -P $(JOBS) -I {} dvc --wait-for-lock repro --single-item {} 2>&1 | cat
+# The stages of a dvc.yaml that a pattern names, side by side.
+stages = dvc stage list --name-only $(1) | { grep -E '(^|:)($(2))@' || true; } | $(SIDE_BY_SIDE)
 
-.PHONY: help repro paper table2 faithful bench publish search demo verify test test-all lint ui lock clean
+.PHONY: help repro beyond table2 ap faithful page bench costs publish search demo verify test test-all lint ui lock clean
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -29,46 +31,62 @@ help:  ## this list
 
 repro: .venv/installed  ## the whole pipeline on all cores: download, train, mix, report
 	dvc repro preprocess
-	dvc stage list --name-only train cluster ngram | $(SIDE_BY_SIDE)
-	dvc stage list --name-only classes mix | $(SIDE_BY_SIDE)
+	$(call stages,dvc.yaml,train|cluster|ngram)
+	$(call stages,dvc.yaml,class_ngram|mix)
 	dvc repro
+	$(PAGE)
 	@cat reports/table1.md && echo && echo "$(CURDIR)/reports/index.html"
 
-paper: .venv/installed  ## the rest of the paper, after repro: energy network, NIPS 2000, claims
-	dvc repro experiments/rest/dvc.yaml:features
-	dvc stage list --name-only experiments/rest/dvc.yaml | grep -E ':(cycling|start|network|recurrent)' | $(SIDE_BY_SIDE)
-	dvc stage list --name-only experiments/rest/dvc.yaml | grep -E ':(learned|conditional|nips|unknown|shortlist)' | $(SIDE_BY_SIDE)
-	dvc repro experiments/rest/dvc.yaml
-	dvc repro --force --single-item page
-	@cat reports/rest/rest.md reports/claims.md
+beyond: .venv/installed  ## what the papers have beyond Table 1, after repro: energy network, NIPS 2000, claims
+	dvc repro --single-item experiments/beyond/dvc.yaml:features
+	$(call stages,experiments/beyond/dvc.yaml,train|train_energy|train_recurrent|train_from_svd)
+	$(call stages,experiments/beyond/dvc.yaml,mix|nips|out_of_vocabulary|shortlist)
+	dvc repro experiments/beyond/dvc.yaml
+	$(PAGE)
+	@cat reports/beyond/beyond.md reports/claims.md
+
+# The n-grams side by side, then the network by itself on all cores.
+define table2_on
+	dvc repro experiments/$(1)/dvc.yaml:preprocess
+	$(call stages,experiments/$(1)/dvc.yaml,cluster|ngram)
+	$(call stages,experiments/$(1)/dvc.yaml,class_ngram)
+	dvc repro experiments/$(1)/dvc.yaml
+	$(PAGE)
+	@cat reports/$(1)/$(1).md reports/$(1)/claims.md
+endef
 
 table2: .venv/installed  ## Table 2 on an open corpus of AP News's size, 16 million words; goes on where it was stopped
-	dvc repro experiments/table2/dvc.yaml:preprocess
-	dvc stage list --name-only experiments/table2/dvc.yaml | grep -E ':(cluster|ngram)' | $(SIDE_BY_SIDE)
-	dvc stage list --name-only experiments/table2/dvc.yaml | grep :classes | $(SIDE_BY_SIDE)
-	dvc repro experiments/table2/dvc.yaml  # the network by itself, on all cores
-	dvc repro --force --single-item page
-	@cat reports/table2/table2.md reports/table2/claims.md
+	$(call table2_on,table2)
+
+ap: .venv/installed  ## Table 2 on AP News itself, for those who have it (conf/corpus/ap.yaml)
+	$(call table2_on,ap)
 
 faithful: .venv/installed  ## two networks by the paper's own training procedure, after repro; goes on where it was stopped
-	dvc repro preprocess
-	dvc stage list --name-only experiments/faithful/dvc.yaml | grep train | $(SIDE_BY_SIDE)
+	$(call stages,experiments/faithful/dvc.yaml,train)
 	dvc repro experiments/faithful/dvc.yaml
-	dvc repro --force --single-item report page
+	$(PAGE)
 	@cat reports/faithful/faithful.md reports/claims-epochs.md
+
+PAGE := dvc repro --single-item experiments/page/dvc.yaml:page
+page: .venv/installed  ## reports/index.html from what lies in reports/
+	$(PAGE)
+
+costs: .venv/installed  ## reports/costs.csv from the times of what has run here, and the page
+	python -m pipeline.commands costs
+	$(PAGE)
 
 bench: .venv/installed  ## training against plain PyTorch, scoring, cost by size: 80 minutes alone on the machine
 	dvc repro preprocess
 	python -m benchmarks
-	dvc repro --force --single-item experiments/rest/dvc.yaml:sampling experiments/rest/dvc.yaml:parallel
-	dvc repro --force --single-item page
+	dvc repro --single-item experiments/beyond/dvc.yaml:sampling experiments/beyond/dvc.yaml:parallel
+	$(PAGE)
 
 publish: .venv/installed  ## MLflow's store from the results, with models to load and serve; to MLFLOW_TRACKING_URI
 	python -m pipeline.commands publish
 
 search: .venv/installed  ## a grid of conf/search on all cores, GRID=recipe: table and picture in reports/
 	python -m pipeline.train -m +search=$(GRID) hydra/launcher=joblib hydra.launcher.n_jobs=$(JOBS)
-	dvc repro --force --single-item page
+	$(PAGE)
 
 demo: .venv/installed  ## every stage on 20 texts with a tiny network, in outputs/demo
 	python -m pipeline.download out=data/raw/brown
@@ -78,9 +96,9 @@ demo: .venv/installed  ## every stage on 20 texts with a tiny network, in output
 	python -m pipeline.cluster classes=150 data=$(DEMO)/data out=$(DEMO)/clusters/150
 	python -m pipeline.ngram ngram=class150-3 data=$(DEMO)/data clusters=$(DEMO)/clusters out=$(DEMO)/predictions/class150-3/0
 	python -m pipeline.train model=mlp9 model.h=20 model.m=10 recipe.epochs=2 data=$(DEMO)/data out=$(DEMO)/predictions/mlp9/0
-	python -m pipeline.mix mix=mlp10 data=$(DEMO)/data predictions=$(DEMO)/predictions out=$(DEMO)/predictions/mlp10/0
-	python -m pipeline.report seeds=[0] table.same_corpus=false data=$(DEMO)/data predictions=$(DEMO)/predictions clusters=$(DEMO)/clusters/150/classes.csv out=$(DEMO)/reports
-	@cat $(DEMO)/reports/table1.md && echo "Twenty texts: these figures only show that every stage works."
+	python -m pipeline.mix name=mlp9-mixed data=$(DEMO)/data predictions=[$(DEMO)/predictions] out=$(DEMO)/predictions/mlp9-mixed/0
+	python -m pipeline.report table=demo data=$(DEMO)/data clusters=$(DEMO)/clusters/150/classes.csv out=$(DEMO)/reports
+	@cat $(DEMO)/reports/demo.md
 
 verify: .venv/installed  ## are this run's perplexities those of the committed table?
 	python -m pipeline.commands verify

@@ -12,7 +12,7 @@ from pathlib import Path
 import pandas as pd
 import torch
 
-from benchmarks import batches, parallel, race, sampling, scaling, scoring
+from benchmarks import batches, by_hand, parallel, race, sampling, scaling, scoring
 from pipeline.reporting import markup
 
 PARTS = {
@@ -22,6 +22,7 @@ PARTS = {
     "sampling": sampling,
     "parallel": parallel,
     "batches": batches,
+    "by_hand": by_hand,
 }
 STAGES = ("sampling", "parallel")  # of experiments/rest/dvc.yaml, whose outputs their figures are
 REPORT = Path("reports/benchmark.md")

@@ -22,7 +22,6 @@ from benchmarks import setting, zipf
 from pipeline.networks.feedforward import Network
 from pipeline.running import app
 from pipeline.training import parallel
-from pipeline.training.trainer import Corpus
 
 
 @dataclass(frozen=True)
@@ -35,12 +34,12 @@ class Softmax:
     words: int
     ways: tuple[str, ...] = ("DataParallel", "ParameterParallel", "without locks")
 
-    def corpus(self) -> Corpus:
+    def corpus(self) -> setting.Ids:
         """Brown, or ids of a vocabulary that it does not have."""
         if not self.vocabulary:
             return setting.brown()
         stream = zipf.ids(100_000, self.vocabulary)
-        return Corpus(stream, stream[:1000], self.vocabulary, 0)
+        return setting.Ids(stream, stream[:1000], self.vocabulary, 0)
 
 
 NO_OTHERS = nullcontext()
@@ -54,7 +53,7 @@ SOFTMAXES = [
 def timed(
     network: Network,
     softmax: Softmax,
-    corpus: Corpus,
+    corpus: setting.Ids,
     seed: int,
     turn: AbstractContextManager = NO_OTHERS,
     ready: Callable[[], object] = lambda: None,
@@ -86,7 +85,7 @@ def rank(
     corpus = softmax.corpus()
     if shared is None:
         dist.init_process_group("gloo", init_method=f"file://{folder}/meet", rank=number, world_size=ranks)
-        network = getattr(parallel, kind)(setting.architecture("mlp9"), corpus.vocabulary)
+        network = getattr(parallel, kind)(setting.architecture("mlp9"), corpus.words)
         seconds, exchange = timed(network, softmax, corpus, 0), network.exchange
         figures = {"seconds": seconds, "bytes": exchange.bytes, "share": exchange.seconds / seconds}
         dist.destroy_process_group()
@@ -100,7 +99,7 @@ def measure(kind: str, ranks: int, softmax: Softmax) -> dict:
     """A line of the table. Without locks each process sees as many words as one alone, so together they see more."""
     shared = None
     if kind == "without locks":
-        shared = Network(setting.architecture("mlp9"), softmax.corpus().vocabulary).share_memory()
+        shared = Network(setting.architecture("mlp9"), softmax.corpus().words).share_memory()
     with tempfile.TemporaryDirectory() as folder:
         own = multiprocessing.get_context("spawn")
         arguments = (ranks, kind, softmax, folder, shared, own.Lock(), own.Barrier(ranks))

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor, nn
 
-from pipeline.networks.architecture import Architecture
+from pipeline.networks.base import Architecture
 from pipeline.networks.feedforward import Network
 
 BATCH = 256

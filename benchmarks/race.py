@@ -10,20 +10,20 @@ import math
 import shutil
 from pathlib import Path
 
-import joblib
 import numpy as np
 import pandas as pd
 import torch
 
 from benchmarks import plain, setting
 from pipeline.running import app, tracking
+from pipeline.training.processes import cores
 
 MODELS = ["mlp1", "mlp9"]
 RATES = [5e-4, 1e-3, 2e-3, 4e-3]  # of the plain loop; 8e-3 is far behind (reports/LOG.md)
 EPOCHS = [1, 2, 3, 4]  # of ours
 LOOKS = 4  # evaluations an epoch
 PATIENCE = 2  # of them without anything better, and the plain loop stops
-CORES = joblib.cpu_count()
+CORES = cores()
 DONE = Path("timings/race")  # the curves of a race under way
 DIRTY = "-dirty"
 
@@ -40,7 +40,7 @@ def run_plain(model: str, rate: float) -> pd.DataFrame:
     ours = setting.trainer(setting.architecture(model), setting.recipe(), corpus)
     torch.set_num_threads(CORES)
     torch.manual_seed(0)
-    network = plain.Plain(ours.network.architecture, corpus.vocabulary, ours.network.b.detach())
+    network = plain.Plain(ours.network.architecture, corpus.words, ours.network.b.detach())
     windows = ours.windows.long()
     context, target = windows[:, :-1], windows[:, -1]
     curve = []

@@ -9,10 +9,9 @@ import time
 import pandas as pd
 
 from benchmarks import setting, zipf
-from pipeline.networks.scoring import log_probabilities
+from pipeline.networks.base import score
 from pipeline.ngrams import counts, kneser_ney
 from pipeline.running import app
-from pipeline.training.trainer import Corpus
 
 VOCABULARIES = [5_000, 18_000, 50_000, 100_000]  # at a million words
 TOKENS = [100_000, 1_000_000, 14_000_000]  # at 18,000 words of vocabulary
@@ -24,12 +23,12 @@ def network_cost(tokens: int, vocabulary: int) -> dict:
     """Time and memory of training and exact scoring."""
     stream = zipf.ids(tokens, vocabulary)
     start = time.perf_counter()
-    corpus = Corpus(stream, stream[:1000], vocabulary, 0)
+    corpus = setting.Ids(stream, stream[:1000], vocabulary, 0)
     trainer = setting.trainer(setting.architecture("mlp9"), setting.recipe(), corpus)
     ready = time.perf_counter() - start
     trained = setting.seconds_for(TRAINED, trainer)
     start = time.perf_counter()
-    log_probabilities(trainer.network, trainer.windows[:SCORED, :-1].numpy(), stream[:SCORED])
+    score(trainer.network, trainer.windows[:SCORED, :-1].numpy(), stream[:SCORED])
     return {
         "words": tokens,
         "vocabulary": vocabulary,

@@ -10,8 +10,8 @@ import torch
 from benchmarks import setting
 from benchmarks.race import MODELS
 from pipeline.networks import softmax
+from pipeline.networks.base import BATCH, score
 from pipeline.networks.feedforward import Network
-from pipeline.networks.scoring import BATCH, log_probabilities
 
 TOKENS = 20_480
 BLOCK = inspect.signature(softmax.log_partition).parameters["block"].default  # words of one product
@@ -38,7 +38,7 @@ def run() -> pd.DataFrame:
         seconds = {"scoring": [], "product": []}
         for _ in range(REPEATS):
             start = time.perf_counter()
-            log_probabilities(network, context, target)
+            score(network, context, target)
             between = time.perf_counter()
             products(network, z)
             seconds["scoring"].append(between - start)

@@ -3,21 +3,19 @@
 import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from pathlib import Path
 
+import numpy as np
 import torch
 from omegaconf import OmegaConf
 
 from pipeline.data import evaluation
 from pipeline.data.corpus import read_corpus
-from pipeline.networks.architecture import Architecture
-from pipeline.networks.base import Network
-from pipeline.networks.families import build
-from pipeline.networks.scoring import log_probabilities
+from pipeline.networks.base import Architecture, Network, build, score
 from pipeline.training.checkpoint import Forgetful
-from pipeline.training.trainer import Corpus, Epoch, Progress, Recipe, Trainer
+from pipeline.training.trainer import Epoch, Progress, Recipe, Trainer
 
 
 def recipe(name: str = "modern", **changes) -> Recipe:
@@ -30,23 +28,33 @@ def architecture(model: str) -> Architecture:
     return Architecture(**OmegaConf.load(Path("conf/model", f"{model}.yaml")))
 
 
-def brown() -> Corpus:
+@dataclass(frozen=True)
+class Ids:
+    """What training reads of a corpus."""
+
+    train: np.ndarray
+    valid: np.ndarray
+    words: int  # of the vocabulary
+    mark: int  # id of the text mark
+
+
+def brown() -> Ids:
     """The preprocessed Brown corpus, as training reads it."""
     corpus = read_corpus("data/brown")
-    return Corpus(corpus.train, corpus.valid, len(corpus.vocabulary), corpus.mark)
+    return Ids(corpus.train, corpus.valid, len(corpus.vocabulary), corpus.mark)
 
 
-def trainer(network: Architecture | Network, recipe: Recipe, corpus: Corpus, seed: int = 0) -> Trainer:
+def trainer(network: Architecture | Network, recipe: Recipe, corpus: Ids, seed: int = 0) -> Trainer:
     """A training on one thread of this process, of an architecture or of a network that is there."""
     torch.set_num_threads(1)
     if isinstance(network, Architecture):
-        network = build(network, corpus.vocabulary)
-    return Trainer(network, recipe, corpus, seed, "cpu", Forgetful())
+        network = build(network, corpus.words)
+    return Trainer(network, recipe, corpus.train, corpus.valid, corpus.mark, seed, "cpu", Forgetful())
 
 
 def validation(trainer: Trainer, network: Network) -> float:
     """A network's perplexity on the trainer's stopping tokens, as early stopping sees it."""
-    raw = log_probabilities(network, trainer.stopping_context, trainer.stopping_target)
+    raw = score(network, trainer.stopping_context, trainer.stopping_target)
     share = evaluation.fit_share(raw, trainer.stopping_target, trainer.unseen)
     return evaluation.perplexity(evaluation.apply_share(raw, trainer.stopping_target, trainer.unseen, share))
 

@@ -10,7 +10,9 @@ import pandas as pd
 
 from pipeline.data.corpus import read_corpus
 from pipeline.data.errors import InputError
+from pipeline.data.predictions import folder_of
 from pipeline.reporting import by_text, resampling
+from pipeline.reporting.table import Table
 from pipeline.running import app
 
 COLUMNS = ["claim", "of", "better", "than", "paper", "ours", "low", "high", "holds"]
@@ -59,9 +61,9 @@ class Config:
     falling: list[Falling]
     name: str
     split: str
-    seeds: list[int]
+    table: Table
     data: str
-    predictions: str
+    predictions: list[str]
     out: str
     timing: str
 
@@ -71,7 +73,7 @@ def main(config: Config) -> None:
     corpus, out = read_corpus(config.data), Path(config.out)
     texts = by_text.texts_of(corpus, config.split)
     sums = {
-        name: by_text.sums(texts, by_text.folders(Path(config.predictions), name, config.seeds), config.split)
+        name: by_text.sums(texts, by_text.folders(name, config.predictions, config.table.seeds), config.split)
         for claim in config.claims
         for name in (claim.better, claim.than)
     }
@@ -117,9 +119,9 @@ def epochs_to_converge(curve: pd.Series, near: float) -> int:
 
 def curve_of(config: Config, name: str) -> pd.Series:
     """A network's validation perplexity by epoch, of the first seed."""
-    file = Path(config.predictions, name, str(config.seeds[0]), "curve.csv")
+    file = folder_of(f"{name}/{config.table.seeds[0]}", config.predictions) / "curve.csv"
     if not file.is_file():
-        raise InputError(f"no learning curve in {file.parent}: run the stage that trains {name}")
+        raise InputError(f"no learning curve in {file.parent}: {name} is no network")
     return pd.read_csv(file).set_index("epoch")["valid_perplexity"]
 
 

@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 from tqdm import tqdm
 
+from pipeline.data.constraints import above_zero, at_least, check
 from pipeline.data.corpus import read_corpus
-from pipeline.data.errors import InputError, check_above_zero
+from pipeline.data.errors import InputError
 from pipeline.ngrams import class_file, exchange
 from pipeline.running import app
 from pipeline.running.recorded import recorded
@@ -21,21 +22,19 @@ class Config:
     """conf/cluster.yaml."""
 
     name: str
-    classes: int
-    tolerance: float
-    passes: int
+    classes: int = at_least(2)
+    tolerance: float = above_zero()
+    passes: int = above_zero()
     thorough: bool
-    annealing: int
-    temperature: float
+    annealing: int = above_zero()
+    temperature: float = above_zero()
     seed: int
     data: str
     out: str
     timing: str
 
     def __post_init__(self):
-        if self.classes < 2:
-            raise InputError(f"classes={self.classes}: at least 2")
-        check_above_zero(self, "", "passes", "tolerance", "annealing", "temperature")
+        check(self)
 
 
 def main(config: Config) -> None:

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
+from pipeline.data.constraints import above_zero, check
 from pipeline.data.corpus import read_corpus
-from pipeline.data.errors import InputError, check_above_zero
+from pipeline.data.errors import InputError
 from pipeline.data.files import replacing
 from pipeline.networks import cooccurrence
 from pipeline.running import app
@@ -21,15 +22,15 @@ class Config:
     """conf/features.yaml."""
 
     name: str
-    m: int
-    contexts: int
-    reach: int
+    m: int = above_zero()
+    contexts: int = above_zero()
+    reach: int = above_zero()
     data: str
     out: str
     timing: str
 
     def __post_init__(self):
-        check_above_zero(self, "", "m", "contexts", "reach")
+        check(self)
         if self.m >= self.contexts:
             raise InputError(f"m={self.m} with contexts={self.contexts}: fewer features than contexts, please")
 

@@ -8,9 +8,8 @@ import numpy as np
 import pandas as pd
 
 from pipeline.data.corpus import SPLITS, read_corpus
-from pipeline.data.errors import InputError
 from pipeline.reporting import by_text, resampling
-from pipeline.reporting.table import Table, folders_of
+from pipeline.reporting.table import Table
 from pipeline.running import app
 
 log = logging.getLogger(__name__)
@@ -21,29 +20,22 @@ class Config:
     """conf/intervals.yaml."""
 
     table: Table
-    seeds: list[int]
     data: str
-    predictions: str
     out: str
     timing: str
 
 
 def main(config: Config) -> None:
-    """Writes intervals.csv, and genres.csv where the corpus has genres, into config.out: of the table's models that are
-    there."""
-    corpus, predictions, out = read_corpus(config.data), Path(config.predictions), Path(config.out)
+    """Writes intervals.csv, and genres.csv where the corpus has genres, into config.out."""
+    corpus, out = read_corpus(config.data), Path(config.out)
     texts = {split: by_text.texts_of(corpus, split) for split in SPLITS}
-    rows = config.table.rows + config.table.extra
-    folders = {row.name: found for row in rows if (found := folders_of(row, predictions, config.seeds))}
-    if not folders:
-        raise InputError(f"{predictions}: no predictions of any row of the table; run `dvc repro`")
-    yardsticks = [name for name in config.table.yardsticks if name in folders]
+    folders = {name: config.table.folders(name) for name in config.table.names}
     sums = {
         split: {name: by_text.sums(texts[split], folders[name], split) for name in folders}
         for split in ("valid", "test")
     }
-    table = intervals(texts["test"], sums["test"], yardsticks)
-    valid = intervals(texts["valid"], sums["valid"], yardsticks).add_prefix("valid_")
+    table = intervals(texts["test"], sums["test"], config.table.yardsticks)
+    valid = intervals(texts["valid"], sums["valid"], config.table.yardsticks).add_prefix("valid_")
     table = table.join(valid.rename(columns={"valid_perplexity": "valid"}))
     table["seeds"] = [len(folders[name]) for name in table.index]
     out.mkdir(parents=True, exist_ok=True)

@@ -26,8 +26,8 @@ class Config:
     name: str
     ngram: Ngram
     data: str
-    clusters: str  # folder with <number of classes>/classes.csv
-    export: str  # an ARPA file to write, gzip by suffix; "" for none
+    clusters: str
+    export: str
     out: str
     timing: str
 

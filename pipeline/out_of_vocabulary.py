@@ -20,12 +20,11 @@ from pipeline.data.corpus import Corpus, read_corpus
 from pipeline.data.errors import InputError
 from pipeline.data.evaluation import perplexity
 from pipeline.data.files import write_json
+from pipeline.data.predictions import folder_of
 from pipeline.data.symbols import UNKNOWN
 from pipeline.networks import new_words
-from pipeline.networks.base import Network
-from pipeline.networks.contexts import contexts
+from pipeline.networks.base import BATCH, Network, contexts, score
 from pipeline.networks.saved import read_network
-from pipeline.networks.scoring import BATCH, log_probabilities
 from pipeline.reporting import resampling
 from pipeline.reporting.by_text import texts_of
 from pipeline.running import app
@@ -41,7 +40,7 @@ class Config:
     name: str
     network: str
     data: str
-    predictions: str
+    predictions: list[str]
     out: str
     csv: str
     timing: str
@@ -49,9 +48,8 @@ class Config:
 
 def main(config: Config) -> None:
     """Writes the table of perplexities to config.csv, and the same figures to unknown.json in config.out."""
-    torch.set_num_threads(1)
     corpus = read_corpus(config.data)
-    network = read_network(Path(config.predictions, config.network), len(corpus.vocabulary))
+    network = read_network(folder_of(config.network, config.predictions), len(corpus.vocabulary))
     with recorded("out_of_vocabulary", config, corpus) as run:
         table = pd.concat([compare(network, corpus, split) for split in ("valid", "test")], keys=("valid", "test"))
         table = table.rename_axis(["split", "scored"])
@@ -88,9 +86,9 @@ def compare(network: Network, corpus: Corpus, split: str) -> pd.DataFrame:
     larger = new_words.with_words(network, features)
     lines = {
         "after": {
-            "merged": log_probabilities(network, merged[after], ids[after]),
-            "untrained": log_probabilities(network, context[after], ids[after]),
-            "expected": log_probabilities(larger, renamed[after], ids[after]),
+            "merged": score(network, merged[after], ids[after]),
+            "untrained": score(network, context[after], ids[after]),
+            "expected": score(larger, renamed[after], ids[after]),
         }
     }
     at = {"after": after, "itself": np.delete(places, first)}
@@ -98,8 +96,8 @@ def compare(network: Network, corpus: Corpus, split: str) -> pd.DataFrame:
         again, own = at["itself"], len(network.b) + np.delete(number, first)
         larger = new_words.with_words(network, features, _rare_bias(network, corpus).expand(len(words)))
         lines["itself"] = {
-            "untrained": log_probabilities(network, context[again], ids[again]),
-            "expected": log_probabilities(larger, renamed[again], own),
+            "untrained": score(network, context[again], ids[again]),
+            "expected": score(larger, renamed[again], own),
         }
     texts = texts_of(corpus, split)
     found = {}

@@ -14,11 +14,10 @@ from markupsafe import Markup
 from pipeline.data.corpus import SPLITS
 from pipeline.data.errors import InputError
 from pipeline.data.files import read_json, replacing
-from pipeline.reporting import figures, style, table
+from pipeline.reporting import costs, figures, style, table
 from pipeline.running import app
 
 YARDSTICK, TRIGRAM = "kn5", "interpolated3"  # whose ratios compare with the paper's
-COSTS = ["seconds", "words_per_second", "peak_memory_mb"]  # of what a stage says of its time
 
 log = logging.getLogger(__name__)
 
@@ -33,28 +32,27 @@ class Config:
     grids: dict[str, str]
     data: str
     reports: str
-    timings: str
     out: str
     timing: str
 
 
 def main(config: Config) -> None:
-    """Writes index.html, ratios.svg and costs.csv into config.out, from the tables and figures in config.reports.
+    """Writes index.html and ratios.svg into config.out, from the tables and figures in config.reports.
 
-    Those of `make paper`, `make faithful`, `make table2`, `make bench` and the grids are shown where they are there.
+    Those of `make beyond`, `make faithful`, `make table2`, `make bench` and the grids are shown where they are there.
     """
     reports, out = Path(config.reports), Path(config.out)
     for file in ("table1.csv", "table1.svg", "intervals.csv", "genres.csv"):
         if not (reports / file).is_file():
             raise InputError(f"no {reports / file}: run `dvc repro`, which makes it")
-    everything = _rows(reports, "table1", "extra", intervals=("intervals.csv", "faithful/intervals.csv"))
+    everything, faithful = _rows(reports, "table1", "extra"), _rows(reports / "faithful", "faithful", "extra")
     rows, genres = everything[everything["table"] == "table1"], pd.read_csv(reports / "genres.csv")
     _check_names(config, rows, genres)
     compared = {name: f"{rows.loc[name, 'row']}, {rows.loc[name, 'shape']}" for name in config.genres}
     networks = rows[rows["model"] == "network"]
     best = networks["valid"].idxmin()
-    spent = costs(Path(config.timings), reports / "costs.csv")
-    own = [line for line in spent if not line["item"].startswith("table2-")]
+    spent = costs.read(reports / "costs.csv")
+    of_table2 = spent["table"] == "table2"
     drawn = dict(_figures(config, reports, rows, genres, compared))
     template = _environment().get_template("page.html.j2")
     page = template.render(
@@ -69,30 +67,29 @@ def main(config: Config) -> None:
         genres=_lines(genres),
         splits=splits(genres, config.imaginative, best),
         compared=compared,
-        extra=_lines(everything[everything["table"] == "extra"]),
-        rest=_lines(_rows(reports / "rest", "rest", "extra")),
-        unknown=[
-            {"network": file.stem.removeprefix("unknown-")} | line
-            for file in sorted(reports.glob("unknown-*.csv"))
+        extra=_lines(everything[everything["table"] == "extra"]) + _lines(faithful[faithful["model"] == "network"]),
+        beyond=_lines(_rows(reports / "beyond", "beyond", "extra")),
+        out_of_vocabulary=[
+            {"network": file.stem.removeprefix("out-of-vocabulary-")} | line
+            for file in sorted(reports.glob("beyond/out-of-vocabulary-*.csv"))
             for line in _records(file)
         ],
         claims=[line for file in sorted(reports.glob("claims*.csv")) for line in _records(file)],
         time_claims=time_claims(reports / "benchmark"),
         benchmark=benchmark(reports / "benchmark.md"),
         classes=_records(reports / "classes.csv"),
-        neighbours=_records(reports / "neighbours.csv"),
+        neighbours=_records(reports / "beyond" / "neighbours.csv"),
         table2=_lines(_rows(reports / "table2", "table2", "extra")),
-        table2_costs=[line for line in spent if line not in own],
+        table2_costs=_lines(spent[of_table2].sort_values("seconds", ascending=False)),
         table2_claims=_records(reports / "table2" / "claims.csv"),
-        costs=own,
-        stages=stages(own),
+        costs=_lines(spent[~of_table2].sort_values("seconds", ascending=False)),
+        stages=_lines(costs.by_stage(spent[~of_table2])),
         figures={name: Markup(style.inline(svg, name)) for name, svg in drawn.items()},
     )
     out.mkdir(parents=True, exist_ok=True)
     with replacing(out / "index.html") as temporary:
         temporary.write_text(page, encoding="utf-8")
     (out / "ratios.svg").write_text(style.alone(drawn["ratios"]), encoding="utf-8")
-    pd.DataFrame(spent, columns=["item", *COSTS]).sort_values("item").round(1).to_csv(out / "costs.csv", index=False)
     log.info("%s", (out / "index.html").resolve())
 
 
@@ -124,7 +121,7 @@ def _figures(
     files = {
         "curves": "table1.svg",
         "faithful": "faithful/faithful.svg",
-        "plane": "plane.svg",
+        "plane": "beyond/plane.svg",
         "table2": "table2/table2.svg",
     }
     for name, file in files.items():
@@ -132,16 +129,14 @@ def _figures(
             yield name, (reports / file).read_text(encoding="utf-8")
 
 
-def _rows(folder: Path, *tables: str, intervals: tuple[str, ...] = ("intervals.csv",)) -> pd.DataFrame:
+def _rows(folder: Path, *tables: str) -> pd.DataFrame:
     """The rows of a folder's tables, with the table, the shape, the intervals, and the ratios of the paper's test
     perplexities to those of the yardsticks, paper_to_NAME. Empty where there are no tables or no intervals."""
     rows = {name: table.read(file) for name in tables if (file := folder / f"{name}.csv").is_file()}
-    sure = [pd.read_csv(file, index_col="name") for name in intervals if (file := folder / name).is_file()]
-    if not rows or not sure:
+    if not rows or not (folder / "intervals.csv").is_file():
         return pd.DataFrame(columns=[*table.COLUMNS, "table"])
-    sure = pd.concat(sure).drop(columns=["valid", "seeds"])
-    found = pd.concat(each.assign(table=name) for name, each in rows.items())
-    found = found.join(sure[~sure.index.duplicated()])
+    sure = pd.read_csv(folder / "intervals.csv", index_col="name").drop(columns=["valid", "seeds"])
+    found = pd.concat(each.assign(table=name) for name, each in rows.items()).join(sure)
     for name in found.index:
         if f"to_{name}" in found:
             found[f"paper_to_{name}"] = found["paper_test"] / found.loc[name, "paper_test"]
@@ -180,30 +175,6 @@ def splits(genres: pd.DataFrame, imaginative: list[str], model: str) -> dict[str
         found[split] = {"genres": lines["genre"].tolist(), "stories": perplexity(lines[told])}
         found[split] |= {"share": lines["tokens"][told].sum() / lines["tokens"].sum(), "rest": perplexity(lines[~told])}
     return found
-
-
-def costs(timings: Path, known: Path) -> list[dict]:
-    """What each item of the pipeline took where it ran last, the longest first: here, by the files in `timings`, or
-    elsewhere, by the table `known` of an earlier page."""
-    here = {file.stem: read_json(file) for file in timings.glob("*.json")}
-    found = pd.DataFrame.from_dict(here, orient="index").reindex(columns=COSTS)
-    if known.is_file():
-        found = found.combine_first(pd.read_csv(known, index_col="item"))
-    return _lines(found.rename_axis("item").sort_values("seconds", ascending=False))
-
-
-def stages(costs: list[dict]) -> list[dict]:
-    """What `costs` found, by stage: items, seconds together, the longest item and peak memory; most time first."""
-    items = pd.DataFrame(costs, columns=["item", *COSTS]).astype({"seconds": float, "peak_memory_mb": float})
-    by_stage = items.groupby(items["item"].astype(str).str.split("-").str[0].rename("stage"), sort=False)
-    total = by_stage.agg(
-        items=("item", "size"),
-        seconds=("seconds", "sum"),
-        longest=("item", "first"),
-        longest_seconds=("seconds", "first"),
-        peak_memory_mb=("peak_memory_mb", "max"),
-    )
-    return _lines(total.sort_values("seconds", ascending=False))
 
 
 def stream(data: Path) -> list[dict]:

@@ -9,7 +9,7 @@ import pandas as pd
 
 from pipeline.data.corpus import read_corpus
 from pipeline.data.errors import InputError
-from pipeline.data.files import replacing
+from pipeline.data.files import replacing, write_json
 from pipeline.reporting import curves, markup, style, table, word_classes
 from pipeline.reporting.table import Table
 from pipeline.running import app
@@ -32,10 +32,8 @@ class Config:
     name: str
     table: Table
     data: str
-    predictions: str
     clusters: str
     intervals: str
-    seeds: list[int]
     readme: str
     out: str
     timing: str
@@ -44,25 +42,21 @@ class Config:
 def main(config: Config) -> None:
     """Writes <name>.csv, .md, .tex and .svg, <name>-ratios.csv, extra.csv, classes.csv and .md into config.out, and
     the table into the README."""
-    corpus, predictions, out = read_corpus(config.data), Path(config.predictions), Path(config.out)
-    rows = config.table.rows
-    built = table.build(rows, predictions, corpus, config.seeds)
-    extra = table.build(config.table.extra, predictions, corpus, config.seeds)
-    extra = table.join(extra, [Path(file) for file in config.table.join], built.index)
-    if built.empty:
-        raise InputError(f"{predictions}: no predictions of any row of the table; run `dvc repro`")
+    corpus, out = read_corpus(config.data), Path(config.out)
+    everything = table.build(config.table, corpus)
+    printed = pd.Series([config.table.printed(name) for name in everything.index], everything.index)
+    built = everything[printed] if printed.any() else everything
+    extra = everything.drop(built.index)
     out.mkdir(parents=True, exist_ok=True)
     name, same = config.name, config.table.same_corpus
     built.round(4).to_csv(out / f"{name}.csv")
     figures = markup.figures(built, same)
     markdown, latex = markup.markdown(figures), markup.latex(figures)
-    beside = built.filter(like="paper_").notna().any(axis=None)
-    for note in filter(None, (config.table.note, OTHER_CORPUS if beside and not same else "")):
+    for note in filter(None, (config.table.note, OTHER_CORPUS if printed.any() and not same else "")):
         markdown, latex = f"{note}\n\n{markdown}", f"% {note}\n{latex}"
     if not extra.empty:
         extra.round(4).to_csv(out / "extra.csv")
         markdown += f"\nNot in the paper's table:\n\n{markup.markdown(markup.figures(extra, same))}"
-    everything = pd.concat([built, extra])
     ratios = table.ratios(everything, config.table.yardsticks, _intervals(config.intervals))
     if not ratios.empty:
         ratios.to_csv(out / f"{name}-ratios.csv", float_format="%.4f")
@@ -76,7 +70,7 @@ def main(config: Config) -> None:
             latex += f"\n% perplexity over that of {label}\n{markup.latex(markup.ratios(part))}"
     (out / f"{name}.md").write_text(f"{markdown}\n{OPTIMISTIC}\n", encoding="utf-8")
     (out / f"{name}.tex").write_text(latex, encoding="utf-8")
-    (out / f"{name}.svg").write_text(style.alone(curves.draw(rows, predictions, config.seeds)), encoding="utf-8")
+    (out / f"{name}.svg").write_text(style.alone(curves.draw(everything, config.table)), encoding="utf-8")
     if config.clusters:
         classes = word_classes.shown(_there("clusters", config.clusters, "cluster"))
         classes.to_csv(out / "classes.csv", index=False)
@@ -84,7 +78,8 @@ def main(config: Config) -> None:
     if config.readme:
         short = markup.short(built, next(iter(config.table.yardsticks), ""))
         _rewrite(Path(config.readme), name, markup.markdown(short))
-    log.info("%d of %d rows in %s", len(built), len(rows), (out / f"{name}.md").resolve())
+    write_json(out / "metrics.json", everything[["valid", "test"]].round(4).to_dict("index"))
+    log.info("%d rows in %s", len(everything), (out / f"{name}.md").resolve())
 
 
 def _intervals(file: str) -> pd.DataFrame | None:

@@ -11,8 +11,9 @@ from tqdm import tqdm
 
 from pipeline.data.corpus import read_corpus
 from pipeline.data.errors import InputError
-from pipeline.data.predictions import write_base_predictions
-from pipeline.networks.contexts import contexts
+from pipeline.data.predictions import folder_of, write_base_predictions
+from pipeline.networks import short_list
+from pipeline.networks.base import contexts
 from pipeline.networks.saved import read_network
 from pipeline.ngrams import build, likeliest
 from pipeline.running import app
@@ -32,21 +33,20 @@ class Config:
     size: int
     ngram: build.Ngram
     data: str
-    predictions: str
+    predictions: list[str]
     out: str
     timing: str
 
 
 def main(config: Config) -> None:
     """Writes the arrays of valid and test, and metrics.json, into config.out."""
-    torch.set_num_threads(1)
     if config.ngram.kind != "interpolated":
         raise InputError(f"ngram.kind={config.ngram.kind}: short lists are the interpolated trigram's")
     corpus = read_corpus(config.data)
     vocabulary = len(corpus.vocabulary)
     if not 1 <= config.size <= vocabulary:
         raise InputError(f"size={config.size}: from 1 to the {vocabulary:,} words of the vocabulary")
-    network = read_network(Path(config.predictions, config.network), vocabulary)
+    network = read_network(folder_of(config.network, config.predictions), vocabulary)
     if network.architecture.family != "energy":
         raise InputError(f"network={config.network}: short lists are for the energy family, which alone needs them")
     with recorded("shortlist", config, corpus) as run:
@@ -61,9 +61,9 @@ def main(config: Config) -> None:
                 part = slice(first, first + BATCH)
                 context, target = (torch.from_numpy(each[part].astype(np.int64)) for each in (longer, ids))
                 began = time.perf_counter()
-                words, p = likeliest.likeliest(trigram, shorter[part], config.size)
+                words, p = map(torch.from_numpy, likeliest.likeliest(trigram, shorter[part], config.size))
                 listed = time.perf_counter()
-                raw[split][part] = likeliest.log_probabilities(network, context, target, words, p, otherwise[part])
+                raw[split][part] = short_list.log_probabilities(network, context, target, words, p, otherwise[part])
                 spent["trigram_seconds"] += listed - began
                 spent["network_seconds"] += time.perf_counter() - listed
         metrics = write_base_predictions(Path(config.out), corpus, raw)

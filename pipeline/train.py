@@ -12,21 +12,17 @@ import torch
 from safetensors.torch import save_file
 from tqdm import tqdm
 
+from pipeline.data.constraints import at_least, check
 from pipeline.data.corpus import Corpus, read_corpus
 from pipeline.data.errors import InputError
 from pipeline.data.files import digest
 from pipeline.data.predictions import write_base_predictions
 from pipeline.data.run import describe
-from pipeline.networks.architecture import Architecture
-from pipeline.networks.base import Network
-from pipeline.networks.contexts import contexts
-from pipeline.networks.families import build
-from pipeline.networks.scoring import log_probabilities
+from pipeline.networks.base import Architecture, Network, build, contexts, score
 from pipeline.running import app, tracking
 from pipeline.running.recorded import recorded
 from pipeline.training import checkpoint, processes
 from pipeline.training.recipe import Recipe
-from pipeline.training.trainer import Corpus as TrainingCorpus
 from pipeline.training.trainer import Epoch, Progress, Trainer
 
 log = logging.getLogger(__name__)
@@ -40,7 +36,7 @@ class Config:
     model: Architecture
     recipe: Recipe
     data: str
-    seed: int
+    seed: int = at_least(0)
     device: str
     parallel: str
     score_train: bool
@@ -51,8 +47,7 @@ class Config:
     timing: str
 
     def __post_init__(self):
-        if self.seed < 0:
-            raise InputError(f"seed={self.seed}: can't be negative")
+        check(self)
         try:
             torch.device(self.device)
         except RuntimeError:
@@ -63,8 +58,6 @@ class Config:
 
 def main(config: Config) -> None:
     """Writes weights.safetensors, curve.csv, the arrays and metrics.json into config.out."""
-    # One thread, so that trainings side by side and one after the other give the same bits.
-    torch.set_num_threads(1)
     if config.device.startswith("cuda"):  # sums over repeated words in one order, at some cost in speed
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
         torch.use_deterministic_algorithms(True)
@@ -78,7 +71,7 @@ def _run(config: Config, joined: processes.Ranks) -> None:
     what = asdict(describe("train", config, corpus.counts["digest"])) | {"processes": asdict(joined)}
     what |= {"features": digest(features)} if config.features else {}
     with (
-        checkpoint.claim(Path(config.checkpoints), what) as path,
+        checkpoint.claim(Path(config.checkpoints), what, checkpoint.code_of(config.model.family)) as path,
         recorded("train", config, corpus, joined.first) as run,
     ):
         network = (build if config.parallel == "none" else joined.part)(config.model, len(corpus.vocabulary))
@@ -86,7 +79,9 @@ def _run(config: Config, joined: processes.Ranks) -> None:
         trainer = Trainer(
             network,
             config.recipe,
-            TrainingCorpus(corpus.train, corpus.valid, len(corpus.vocabulary), corpus.mark),
+            corpus.train,
+            corpus.valid,
+            corpus.mark,
             config.seed,
             joined.device,
             joined.checkpoint(path, config.checkpoint_seconds),
@@ -125,7 +120,7 @@ def _read_features(path: str) -> np.ndarray:
 
 def _train(trainer: Trainer, config: Config, run: tracking.Run) -> Network:
     """Trains with a progress bar, silent where the output is no terminal, and a batch of metrics an epoch."""
-    tokens, batch = len(trainer.corpus.train), config.recipe.batch
+    tokens, batch = len(trainer.windows), config.recipe.batch
     with tqdm(total=tokens * config.recipe.epochs, unit="w", unit_scale=True, desc=config.name, disable=None) as bar:
 
         def on_step(progress: Progress, words: int) -> None:
@@ -153,7 +148,7 @@ def _score(network: Network, corpus: Corpus, splits: list[str]) -> dict:
             bar.set_description(f"scoring {split}")
             ids = corpus.ids(split)
             context = contexts(ids, corpus.before(split), network.architecture.n, corpus.mark)
-            scored[split] = log_probabilities(network, context, ids, progress=bar.update)
+            scored[split] = score(network, context, ids, progress=bar.update)
     return scored
 
 

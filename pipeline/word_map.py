@@ -10,6 +10,7 @@ import pandas as pd
 
 from pipeline.data.corpus import read_corpus
 from pipeline.data.errors import InputError
+from pipeline.data.predictions import folder_of
 from pipeline.networks.nearest import nearest
 from pipeline.networks.saved import read_features
 from pipeline.reporting import plane, style
@@ -29,7 +30,7 @@ class Config:
     count: int
     seen: int
     data: str
-    predictions: str
+    predictions: list[str]
     out: str
     timing: str
 
@@ -38,12 +39,12 @@ def main(config: Config) -> None:
     """Writes plane.svg, neighbours.csv and neighbours.md into config.out."""
     corpus, out = read_corpus(config.data), Path(config.out)
     out.mkdir(parents=True, exist_ok=True)
-    flat = read_features(Path(config.predictions, config.plane))
+    flat = read_features(folder_of(config.plane, config.predictions))
     if flat.shape[1] != 2:
         raise InputError(f"plane={config.plane}: a network with m = 2 can be drawn, this one has m = {flat.shape[1]}")
     drawn = plane.draw(flat[: config.drawn], corpus.vocabulary[: config.drawn])
     (out / "plane.svg").write_text(style.alone(drawn), encoding="utf-8")
-    features = read_features(Path(config.predictions, config.neighbours))
+    features = read_features(folder_of(config.neighbours, config.predictions))
     often = np.bincount(corpus.train, minlength=len(corpus.vocabulary)) >= config.seen
     rows = []
     for word in config.words:

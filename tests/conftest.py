@@ -15,6 +15,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from pipeline import download, preprocess
 from pipeline.data.corpus import Corpus, read_corpus
+from pipeline.data.run import Run
 from pipeline.running.app import ROOT
 
 torch.set_num_threads(1)
@@ -76,6 +77,13 @@ def stage(tmp_path):
 
     call.environment = environment
     return call
+
+
+def made(folder: Path, corpus: Corpus, stage: str, **config) -> Path:
+    """A folder of results with the run.json that its stage would write."""
+    folder.mkdir(parents=True, exist_ok=True)
+    Run(stage, folder.parent.name, 0, config, corpus.counts["digest"]).write(folder)
+    return folder
 
 
 def brown_contexts(brown: Corpus) -> list[np.ndarray]:

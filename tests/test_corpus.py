@@ -14,7 +14,7 @@ from conftest import FEW, composed
 from pipeline import download, preprocess
 from pipeline.data.corpus import SPLITS, read_corpus
 from pipeline.data.errors import InputError
-from pipeline.networks.contexts import contexts
+from pipeline.networks.base import contexts
 from pipeline.text import readers, senate, vocabulary
 
 

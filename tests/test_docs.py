@@ -3,6 +3,7 @@
 import dataclasses
 import importlib
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -11,9 +12,13 @@ from itertools import chain
 from pathlib import Path
 
 import pytest
+from conftest import composed, resolved
+from omegaconf import OmegaConf
 
 from pipeline.data.symbols import PARAGRAPH
+from pipeline.running import help
 from pipeline.running.app import ROOT
+from pipeline.running.keys import groups, keys, names, read
 from pipeline.text.readers import read_brown, stream
 
 BLOCK = re.compile(r'^```(\w+)(?: title="([^"]+)")?\n(.*?)^```$', re.MULTILINE | re.DOTALL)
@@ -51,26 +56,76 @@ def test_the_page_on_extending_works_step_by_step(checkout):
 STAGES = [file.stem for file in (ROOT / "conf").glob("*.yaml") if (ROOT / "pipeline" / f"{file.stem}.py").is_file()]
 
 
-@pytest.mark.parametrize("stage", STAGES)
-def test_every_key_is_explained(stage):
-    """docs/configuration.md names each key of each stage's schema, and of what stands inside it."""
-    text = (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8")
-    section = re.search(rf"^## {stage}\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
-    assert section, f"no section on {stage}"
-    for key, items in keys(importlib.import_module(f"pipeline.{stage}").Config):
-        assert f"`{key}`" in section.group(1), f"{stage}: {key}"
-        for item in items:
-            assert f"`{item}`" in text, f"{stage}: {item} of {key}"
+CHOICES = [(stage, f"{group}={name}") for stage in STAGES for group in groups(stage) for name in names(group)]
+GIVEN = {"corpus=text": ["corpus.raw=x"], "ngram=arpa": ["ngram.path=x"]}  # what a file leaves to the user
 
 
-def keys(schema: type, prefix: str = ""):
-    """The dotted names of a dataclass's fields, of nested ones those of theirs; of listed ones their names."""
+def schema(stage: str) -> type:
+    return importlib.import_module(f"pipeline.{stage}").Config
+
+
+def dotted(schema: type, prefix: str = ""):
+    """The dotted names of a dataclass's fields, of nested ones those of theirs; of listed ones their items' too."""
     for field in dataclasses.fields(schema):
+        listed = [kind for kind in typing.get_args(field.type) if dataclasses.is_dataclass(kind)]
         if dataclasses.is_dataclass(field.type):
-            yield from keys(field.type, f"{prefix}{field.name}.")
+            yield from dotted(field.type, f"{prefix}{field.name}.")
         else:
-            listed = [kind for kind in typing.get_args(field.type) if dataclasses.is_dataclass(kind)]
-            yield f"{prefix}{field.name}", [item.name for kind in listed for item in dataclasses.fields(kind)]
+            yield f"{prefix}{field.name}"
+        for kind in listed:
+            yield from dotted(kind, f"{prefix}{field.name}[].")
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_every_key_is_explained_in_the_help(stage):
+    """Beside the key, or beside the list whose items have it."""
+    shown, said = {key.name: key for key in keys(stage)}, help.text(stage)
+    assert list(shown) == list(dotted(schema(stage)))
+    for name, key in shown.items():
+        whole, _, item = name.rpartition("[].")
+        assert key.comment or f"`{item}`" in shown[whole].comment, f"{stage}: {name} has no comment"
+        assert key.type and f"\n  {name}" in said
+
+
+@pytest.mark.parametrize(("stage", "choice"), [*((stage, "") for stage in STAGES), *CHOICES])
+def test_the_help_shows_the_values_that_a_stage_takes(stage, choice):
+    given = [choice] if choice else []
+    more = GIVEN.get(choice, [])
+    config = resolved(stage, schema(stage), *given, *more)
+    left = {name for name, _, _ in (argument.partition("=") for argument in more)}
+    for key in keys(stage, given):
+        if "[]" not in key.name and "..." not in key.value and "${" not in key.value and key.name not in left:
+            shown = OmegaConf.create(f"value: {key.value}").value
+            assert shown == OmegaConf.select(config, key.name), key.name
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_the_helps_examples_compose(stage):
+    head = read(f"{stage}.yaml").head
+    assert head
+    for line in head:
+        python, flag, module, *arguments = shlex.split(line)
+        assert [python, flag, module] == ["python", "-m", f"pipeline.{stage}"]
+        composed(stage, schema(stage), *(argument for argument in arguments if argument != "-m"))
+
+
+def test_the_help_is_quick_since_it_imports_nothing_heavy():
+    code = (
+        "import sys; from pipeline.running import help; help.answer('train', []); "
+        "print(*{'torch', 'numpy', 'pandas', 'mlflow', 'hydra', 'omegaconf'} & set(sys.modules), file=sys.stderr)"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert "recipe.rate=4e-3" in ended.stdout and not ended.stderr.strip()
+
+
+def test_a_stage_answers_with_the_values_of_the_file_that_is_chosen(stage):
+    ended = stage("train", "recipe=paper", "--help")
+    assert ended.returncode == 0 and not ended.stderr
+    assert re.search(r"^  recipe\.rate=1e-3 +\(float\) e_0", ended.stdout, re.MULTILINE)
+    assert "conf/table" not in ended.stdout and "+search=NAME" in ended.stdout
+    ended = stage("train", "recipe=papers", "-h")
+    assert ended.returncode == 2
+    assert ended.stderr == "error: recipe=papers: choose one of energy, large, modern, nips, paper\n"
 
 
 @pytest.mark.parametrize("file", [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")], ids=lambda file: file.name)

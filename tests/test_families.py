@@ -2,17 +2,19 @@
 
 import pytest
 import torch
-from test_network import V, batch, whole
+from test_network import V, assert_gradient_is_the_slope, batch, candidates_of
 
 from pipeline.networks import energy
-from pipeline.networks.architecture import Architecture
-from pipeline.networks.families import build
+from pipeline.networks.base import Architecture, build, families
 from pipeline.networks.feedforward import Network as Feedforward
 
 SHAPES = {
     "energy, v shared": Architecture(4, 5, 3, family="energy"),
     "energy, v indexed": Architecture(2, 5, 3, family="energy", indexed=True),
     "recurrent": Architecture(6, 5, 3, family="recurrent"),
+}
+SHAPES |= {
+    name: Architecture(4, 5, 3, family=name) for name in families() if name not in (*SHAPES, "energy", "feedforward")
 }
 
 
@@ -30,60 +32,47 @@ def test_the_name_of_a_family_finds_its_file():
     assert isinstance(build(SHAPES["recurrent"], V).unit, torch.nn.GRU)
 
 
-def candidates_of(target, sampled):
-    candidates = torch.unique(torch.cat([target, torch.arange(0, V, 3)])) if sampled else torch.arange(V)
-    return candidates, -torch.rand(len(candidates), dtype=torch.float64) if sampled else torch.zeros(len(candidates))
-
-
 @pytest.mark.parametrize("cells", [1, 100, 1 << 19])  # of one context at a time, a few, all
 @pytest.mark.parametrize("sampled", [False, True])
-def test_gradient_equals_autograds(network, sampled, cells, monkeypatch):
+@pytest.mark.parametrize("dropout", [0.0, 0.4])
+def test_the_gradient_is_the_slope_of_the_loss(network, sampled, dropout, cells, monkeypatch):
     monkeypatch.setattr(energy, "CELLS", cells)
+    network.sparse, network.dropout.p = sampled, dropout
     context, target = batch(network.architecture)
-    candidates, log_inclusion = candidates_of(target, sampled)
-    column = torch.searchsorted(candidates, target)
-    torch.nn.functional.cross_entropy(network(context)[:, candidates] - log_inclusion, column).backward()
-    found = network.gradient(context, target, candidates, log_inclusion)
-    assert set(found.slopes) == {name for name, _ in network.named_parameters()}
+    words, log_inclusion = candidates_of(target, sampled)
+    assert_gradient_is_the_slope(network, lambda: network.backward(context, target, words, log_inclusion))
     for name, parameter in network.named_parameters():
-        assert torch.allclose(whole(parameter, *found.slopes[name]), parameter.grad, atol=1e-12), name
+        assert parameter.grad.is_sparse == (sampled and name in network.tables), name
 
 
-@pytest.mark.parametrize("cells", [1, 1 << 19])
-def test_gradient_under_dropout_is_the_slope_of_the_loss(network, cells, monkeypatch):
-    """By differences: a small step along any direction changes the loss as the gradient says."""
-    monkeypatch.setattr(energy, "CELLS", cells)
+@pytest.mark.parametrize("sampled", [False, True])
+def test_the_loss_is_that_of_forward(network, sampled):
     context, target = batch(network.architecture)
-
-    def at():
-        random = torch.Generator().manual_seed(3)
-        return network.gradient(context, target, *candidates_of(target, False), 0.4, random)
-
-    found = at()
-    for name, parameter in network.named_parameters():
-        slope, step = whole(parameter, *found.slopes[name]), 1e-5 * torch.randn_like(parameter)
-        with torch.no_grad():
-            parameter += step
-            above = at().loss
-            parameter -= 2 * step
-            below = at().loss
-            parameter += step
-        assert (above - below).item() == pytest.approx(2 * (slope * step).sum().item(), rel=1e-4, abs=1e-12), name
+    words, log_inclusion = candidates_of(target, sampled)
+    own = network(context).gather(1, target[:, None])[:, 0]
+    y = network(context) if words is None else network(context, words) - log_inclusion
+    expected = (torch.logsumexp(y, 1) - own).mean().item()
+    assert network.loss(context, target, words, log_inclusion).item() == pytest.approx(expected)
+    assert network.backward(context, target, words, log_inclusion).item() == pytest.approx(expected)
 
 
-def test_full_loss_is_that_of_forward(network):
-    context, target = batch(network.architecture)
-    loss = network.gradient(context, target, torch.arange(V), torch.zeros(V)).loss
-    assert loss.item() == pytest.approx(torch.nn.functional.nll_loss(network(context), target).item())
+def test_dropout_of_the_energy_leaves_out_the_same_units_for_all_candidates():
+    network = build(SHAPES["energy, v shared"], V)
+    for parameter in network.parameters():
+        torch.nn.init.ones_(parameter)
+    network.dropout.p = 0.5
+    context, _ = batch(network.architecture, 50)
+    y = network(context)
+    assert torch.allclose(y, y[:, :1].expand_as(y)) and len(y[:, 0].unique()) > 1
 
 
 @pytest.mark.parametrize("cells", [1, 100, 1 << 19])
 def test_exact_scoring_equals_forward(network, cells, monkeypatch):
     monkeypatch.setattr(energy, "CELLS", cells)
     context, target = batch(network.architecture)
-    expected = network(context).gather(1, target[:, None]).squeeze(1)
+    expected = network.distribution(context).gather(1, target[:, None]).squeeze(1)
     assert torch.allclose(network.log_probabilities(context, target), expected)
-    assert torch.allclose(network(context).exp().sum(1), torch.ones(12, dtype=torch.float64))
+    assert torch.allclose(network.distribution(context).exp().sum(1), torch.ones(12, dtype=torch.float64))
 
 
 def test_the_energy_is_section_5_1_written_out():
@@ -99,4 +88,4 @@ def test_the_energy_is_section_5_1_written_out():
             for w in range(V)
         ]
     )
-    assert torch.allclose(network(context)[0], torch.log_softmax(scores, 0))
+    assert torch.allclose(network(context)[0], scores)

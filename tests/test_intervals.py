@@ -13,8 +13,6 @@ from pipeline.data.errors import InputError
 from pipeline.data.evaluation import perplexity
 from pipeline.reporting import by_text
 
-MODELS = {"a": "network", "b": "ngram", "c": "network"}
-
 
 @pytest.fixture(scope="module")
 def made(few, tmp_path_factory):
@@ -33,10 +31,10 @@ def made(few, tmp_path_factory):
 
 
 def run(data, predictions, out, *settings):
-    """The stage on a table of a network, an n-gram and a model that is not there, with the n-gram as the yardstick."""
-    rows = ",".join(f"{{row: {name}, name: {name}, model: {model}, n: 3}}" for name, model in MODELS.items())
-    given = [f"data={data}", f"predictions={predictions}", f"out={out}", "seeds=[0,1]", "table.yardsticks=[b,c]"]
-    intervals.main(composed("intervals", intervals.Config, *given, f"table.rows=[{rows}]", "table.extra=[]", *settings))
+    """The stage on a table of a network and an n-gram, with the n-gram as the yardstick."""
+    given = [f"data={data}", f"table.predictions=[{predictions}]", f"out={out}", "table=demo", "table.seeds=[0,1]"]
+    given += ["table.models={train: [a], ngram: [b], class_ngram: []}", "table.mix.networks=[]", "table.yardsticks=[b]"]
+    intervals.main(composed("intervals", intervals.Config, *given, *settings))
 
 
 def test_each_model_has_its_perplexity_and_its_ratio(made, few, tmp_path):
@@ -87,16 +85,11 @@ def test_a_corpus_without_genres_has_intervals_alone(made, few, tmp_path):
 
 def test_a_part_of_the_seeds_is_refused(few, made, tmp_path):
     """By intervals, which know from the table what has seeds, and by claims, which know names alone."""
-    with pytest.raises(InputError, match=r"no predictions in .*a/2, though other seeds of a are there"):
-        run(few, made, tmp_path, "seeds=[0,1,2]")
-    with pytest.raises(InputError, match=r"no predictions in .*a/2: run the stage that makes a"):
-        by_text.folders(made, "a", [0, 1, 2])
-    with pytest.raises(InputError, match=r"no predictions in .*c/0"):
-        by_text.folders(made, "c", [0, 1])
-    assert [folder.name for folder in by_text.folders(made, "b", [1])] == ["0"]
-    assert by_text.folders(made, "a/1", [0, 1]) == [made / "a/1"]
-
-
-def test_without_any_model_it_says_what_to_run(few, tmp_path):
-    with pytest.raises(InputError, match="no predictions of any row of the table"):
-        run(few, tmp_path, tmp_path)
+    with pytest.raises(InputError, match=r"no predictions of a/2 in .*: run `dvc repro .*train@a-2`"):
+        run(few, made, tmp_path, "table.seeds=[0,1,2]")
+    with pytest.raises(InputError, match=r"no predictions of a/2 in .*: run the stage that makes it"):
+        by_text.folders("a", [made], [0, 1, 2])
+    with pytest.raises(InputError, match=r"no predictions of c/0 in "):
+        by_text.folders("c", [made], [0, 1])
+    assert [folder.name for folder in by_text.folders("b", [made], [1])] == ["0"]
+    assert by_text.folders("a/1", [made], [0, 1]) == [made / "a/1"]

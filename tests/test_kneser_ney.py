@@ -1,5 +1,7 @@
 """Modified Kneser-Ney: by hand, summing to one, and to the digit of what KenLM gives for this stream."""
 
+import itertools
+
 import numpy as np
 import pytest
 from conftest import brown_contexts
@@ -27,6 +29,34 @@ def test_probabilities_sum_to_one(form, order):
     contexts = [tuple(TRAIN[t : t + 3]) for t in (0, 5, 77)] + [(7, 1, 0), (0, 7, 2), (1, 0, 7), tuple(TRAIN[-3:])]
     for context in contexts:
         assert every_word_of(model, context).sum() == pytest.approx(1, abs=1e-6)
+
+
+@pytest.mark.parametrize("form", FORMS, ids=str)
+@pytest.mark.parametrize("vocabulary", [2, 3, 5, 12])
+def test_probabilities_sum_to_one_after_every_context(form, vocabulary):
+    """Also where every word of the vocabulary follows, and the back-off form has nothing to pass mass on to."""
+    stream = np.random.default_rng(vocabulary).geometric(0.3, 4000).clip(max=vocabulary) - 1
+    counted = counts.count(stream, 3, vocabulary)
+    model = kneser_ney.fit(counted, fallback=True, **form)
+    followed = np.bincount(counted.tables[2].keys // vocabulary, minlength=len(counted.tables[1].keys))
+    assert (followed == vocabulary).any()
+    assert all(np.isfinite(each).all() for each in model.log_backoff)
+    words = np.arange(vocabulary)
+    for context in itertools.product(words, words):
+        # context and word in turn; every third probability is the word's
+        tried = np.column_stack([np.tile(context, (vocabulary, 1)), words]).ravel()
+        p = np.exp(model.log_probabilities(tried[:0], tried).astype(float))[2::3]
+        assert p.sum() == pytest.approx(1, abs=1e-6), context
+
+
+def test_full_contexts_keep_their_proportions():
+    """a a a b b a a a b b ..., |V| = 2: after each word both follow, and no mass is left to pass on."""
+    stream = np.tile([0, 0, 0, 1, 1], 9)
+    model = kneser_ney.fit(counts.count(stream, 2, 2), backoff=True, fallback=True)
+    # bigrams: aa 18, ab 9, bb 9, ba 8; D_3+ = 1.5 each
+    assert every_word_of(model, [0]) == pytest.approx(np.array([16.5, 7.5]) / 24)
+    assert every_word_of(model, [1]) == pytest.approx(np.array([6.5, 7.5]) / 14)
+    assert model.log_backoff[0].tolist() == [0, 0]
 
 
 def test_the_bigram_by_hand():

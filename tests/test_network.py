@@ -1,13 +1,14 @@
-"""Equation 1, and the gradient written by hand."""
+"""Equation 1, its loss and its gradient."""
 
 import itertools
 
+import numpy as np
 import pytest
 import torch
 
 from pipeline.data.errors import InputError
-from pipeline.networks import scoring
-from pipeline.networks.architecture import Architecture
+from pipeline.networks import base
+from pipeline.networks.base import Architecture
 from pipeline.networks.feedforward import Network
 from pipeline.networks.softmax import log_partition
 
@@ -29,11 +30,29 @@ def batch(architecture: Architecture, size: int = 12):
     return context, torch.randint(V, (size,), generator=random)
 
 
-def whole(parameter, rows, slope):
-    """A gradient of touched rows in the place of all."""
-    if rows is None:
-        return slope
-    return torch.zeros_like(parameter).index_copy_(0, rows, slope)
+def candidates_of(target, sampled):
+    """Some words with the targets among them, and a logarithm of their probabilities; or all."""
+    if not sampled:
+        return None, None
+    candidates = torch.unique(torch.cat([target, torch.arange(0, V, 3)]))
+    return candidates, -torch.rand(len(candidates), dtype=torch.float64, generator=torch.Generator().manual_seed(4))
+
+
+def assert_gradient_is_the_slope(network, loss):
+    """By differences: a small step along any direction changes the loss as the gradient says."""
+    network.zero_grad()
+    torch.manual_seed(3)
+    loss()
+    slopes = {name: parameter.grad.to_dense().clone() for name, parameter in network.named_parameters()}
+    for name, parameter in network.named_parameters():
+        step = 1e-5 * torch.randn_like(parameter)
+        ends = []
+        for sign in (1, -2, 1):  # above, below, and back
+            with torch.no_grad():
+                parameter += sign * step
+            torch.manual_seed(3)
+            ends.append(loss().item())
+        assert ends[0] - ends[1] == pytest.approx(2 * (slopes[name] * step).sum().item(), rel=1e-4, abs=1e-12), name
 
 
 @pytest.mark.parametrize("n,h,m,direct", list(itertools.product((2, 5), (0, 7), (3,), (True, False))))
@@ -50,48 +69,73 @@ def test_forward_is_equation_1_written_out():
     (context, _) = batch(SHAPES[0], 1)
     x = torch.cat([network.C[word] for word in context[0]])
     y = network.b + network.W @ x + network.U @ torch.tanh(network.d + network.H @ x)
-    assert torch.allclose(network(context)[0].exp(), y.exp() / y.exp().sum())
+    assert torch.allclose(network(context)[0], y)
+    assert torch.allclose(network(context, torch.tensor([3, 0, 7]))[0], y[[3, 0, 7]])
+    assert torch.allclose(network.distribution(context)[0].exp(), y.exp() / y.exp().sum())
 
 
 @pytest.mark.parametrize("architecture", SHAPES, ids=str)
 def test_probabilities_sum_to_one(architecture):
     context, _ = batch(architecture)
-    assert torch.allclose(made(architecture)(context).exp().sum(1), torch.ones(12, dtype=torch.float64))
+    assert torch.allclose(made(architecture).distribution(context).exp().sum(1), torch.ones(12, dtype=torch.float64))
 
 
 @pytest.mark.parametrize("architecture", SHAPES, ids=str)
-@pytest.mark.parametrize("dropout", [0.0, 0.4])
 @pytest.mark.parametrize("sampled", [False, True])
-def test_gradient_equals_autograds(architecture, dropout, sampled):
+def test_loss_and_gradient_are_the_formulas_in_numpy(architecture, sampled):
+    """dL/dy = softmax(y) - [t]; then the chain rule through equation 1, written out."""
     network = made(architecture)
+    network.sparse = sampled
     context, target = batch(architecture)
-    candidates = torch.unique(torch.cat([target, torch.arange(0, V, 3)])) if sampled else torch.arange(V)
-    log_inclusion = -torch.rand(len(candidates), dtype=torch.float64) if sampled else torch.zeros(len(candidates))
+    words, log_inclusion = candidates_of(target, sampled)
+    loss = network.backward(context, target, words, log_inclusion).item()
 
-    z = network.output_inputs(context)
-    if dropout:
-        random = torch.Generator().manual_seed(3)
-        z = z * (torch.rand(z.shape, dtype=z.dtype, generator=random) >= dropout) / (1 - dropout)
-    y = network.b[candidates] - log_inclusion + z @ network.WU[candidates].T
-    loss = torch.nn.functional.cross_entropy(y, torch.searchsorted(candidates, target))
-    loss.backward()
+    C, H, d, WU, b = (getattr(network, name).detach().numpy() for name in ("C", "H", "d", "WU", "b"))
+    chosen = np.arange(V) if words is None else words.numpy()
+    off = np.zeros(V) if words is None else log_inclusion.numpy()
+    x = C[context.numpy()].reshape(len(context), -1)
+    a = np.tanh(d + x @ H.T)
+    z = np.hstack([x, a]) if architecture.direct else a
+    y = b[chosen] + z @ WU[chosen].T - off
+    column = (np.arange(len(target)), np.searchsorted(chosen, target.numpy()))
+    assert loss == pytest.approx((np.log(np.exp(y).sum(1)) - y[column] - off[column[1]]).mean())
 
-    found = network.gradient(context, target, candidates, log_inclusion, dropout, torch.Generator().manual_seed(3))
-    own = log_inclusion[torch.searchsorted(candidates, target)].mean()  # the target's own logit counts whole
-    assert torch.allclose(found.loss, loss - own, atol=1e-12)
-    assert set(found.slopes) == {name for name, _ in network.named_parameters()}
+    dy = np.exp(y) / np.exp(y).sum(1, keepdims=True)
+    dy[column] -= 1
+    dy /= len(target)
+    dz = dy @ WU[chosen]
+    direct = dz.shape[1] - architecture.h
+    da = dz[:, direct:] * (1 - a**2)
+    dx = da @ H + (dz[:, :direct] if architecture.direct else 0)
+    expected = {"C": np.zeros_like(C), "H": da.T @ x, "d": da.sum(0), "WU": np.zeros_like(WU), "b": np.zeros_like(b)}
+    np.add.at(expected["C"], context.numpy(), dx.reshape(*context.shape, -1))
+    expected["WU"][chosen], expected["b"][chosen] = dy.T @ z, dy.sum(0)
     for name, parameter in network.named_parameters():
-        assert torch.allclose(whole(parameter, *found.slopes[name]), parameter.grad, atol=1e-12), name
+        assert parameter.grad.is_sparse == (sampled and name in network.tables), name
+        assert parameter.grad.to_dense().numpy() == pytest.approx(expected[name], abs=1e-12), name
+
+
+@pytest.mark.parametrize("architecture", SHAPES, ids=str)
+def test_dropout_is_of_the_output_layers_inputs_and_of_training_alone(architecture):
+    network = made(architecture)
+    context, target = batch(architecture, 500)
+    z = network.eval().output_inputs(context)
+    network.dropout.p = 0.4
+    assert torch.equal(network.output_inputs(context), z)
+    dropped = network.train().output_inputs(context)
+    kept = dropped != 0
+    assert torch.allclose(dropped[kept], (z / 0.6)[kept]) and kept.double().mean() == pytest.approx(0.6, abs=0.05)
+    assert_gradient_is_the_slope(network, lambda: network.backward(context, target))
 
 
 @pytest.mark.parametrize("architecture", SHAPES, ids=str)
 @pytest.mark.parametrize("spread", [0.1, 40.0])  # 40: logits far outside what exp in float32 holds
 def test_exact_scoring_equals_forward(architecture, spread, monkeypatch):
-    monkeypatch.setattr(scoring, "BATCH", 5)
+    monkeypatch.setattr(base, "BATCH", 5)
     network = made(architecture, spread, torch.float32)
     context, target = batch(architecture)
-    exact = made(architecture, spread)(context).gather(1, target[:, None]).squeeze(1).detach()
-    scored = scoring.log_probabilities(network, context.numpy(), target.numpy())
+    exact = made(architecture, spread).distribution(context).gather(1, target[:, None]).squeeze(1).detach()
+    scored = base.score(network, context.numpy(), target.numpy())
     assert torch.allclose(torch.tensor(scored).double(), exact, rtol=1e-4, atol=1e-4)
     z = network.output_inputs(context).detach()
     expected = torch.logsumexp(torch.addmm(network.b, z, network.WU.T), 1)

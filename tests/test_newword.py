@@ -11,9 +11,7 @@ from pipeline import out_of_vocabulary
 from pipeline.data import symbols
 from pipeline.data.corpus import Corpus
 from pipeline.networks import new_words
-from pipeline.networks.architecture import Architecture
-from pipeline.networks.contexts import contexts
-from pipeline.networks.families import build
+from pipeline.networks.base import Architecture, build, contexts
 
 EVERY = SHAPES | {"feedforward": Architecture(4, 5, 3, True)}
 
@@ -29,7 +27,7 @@ def made(name):
 def test_features_are_those_that_the_network_expects(name):
     network = made(name)
     context, _ = batch(network.architecture)
-    p = network(context).exp().detach().numpy()
+    p = network.distribution(context).exp().detach().numpy()
     expected = np.array([sum(p[b, i] * network.C[i].detach().numpy() for i in range(V)) for b in range(len(p))])
     assert new_words.expected_features(network, context).numpy() == pytest.approx(expected)
 

@@ -11,11 +11,10 @@ import torch.multiprocessing
 from conftest import composed
 
 from pipeline import train
-from pipeline.networks.architecture import Architecture
-from pipeline.networks.families import build
+from pipeline.networks.base import Architecture, build
 from pipeline.training import parallel
 from pipeline.training.checkpoint import Forgetful
-from pipeline.training.trainer import Corpus, Trainer
+from pipeline.training.trainer import Trainer
 
 SHAPE = Architecture(3, 4, 3, True)
 V = 60
@@ -36,8 +35,8 @@ class Watched(Trainer):
 def trained(network, recipe):
     """The loss of each step, and the learning curve."""
     random = np.random.default_rng(0)
-    corpus = Corpus(random.zipf(1.5, 999).clip(max=V - 1), random.zipf(1.5, 500).clip(max=V - 1), V, 1)
-    trainer = Watched(network, recipe, corpus, 0, "cpu", Forgetful())
+    train, valid = (random.zipf(1.5, words).clip(max=V - 1) for words in (999, 500))
+    trainer = Watched(network, recipe, train, valid, 1, 0, "cpu", Forgetful())
     trainer.run()
     curve = [(epoch["train_perplexity"], epoch["valid_perplexity"]) for epoch in trainer.progress.curve]
     return np.array(trainer.losses), np.array(curve)

@@ -9,19 +9,14 @@ import yaml
 
 from pipeline.running.app import ROOT
 
+FILES = (ROOT / "dvc.yaml", *sorted(ROOT.glob("experiments/*/dvc.yaml")))
 STAGES = {
     f"{file.parent.relative_to(ROOT)} {name}": stage.get("do", stage)
-    for file in (ROOT / "dvc.yaml", *ROOT.glob("experiments/*/dvc.yaml"))
+    for file in FILES
     for name, stage in yaml.safe_load(file.read_text())["stages"].items()
 }
-# Wiring: it decides where results go and how a run is shown, never a number in an array.
-WIRING = {
-    "pipeline/running/app.py",
-    "pipeline/running/tracking.py",
-    "pipeline/running/sweep.py",
-    "pipeline/training/checkpoint.py",
-    "pipeline/training/processes.py",
-}
+# How a stage is run and shown: never a part of a number.
+RUNNING = ROOT / "pipeline" / "running"
 
 
 def imports(file: Path) -> set[Path]:
@@ -39,42 +34,50 @@ def imports(file: Path) -> set[Path]:
     return {path for path in found if path.is_file()}
 
 
-def closure(file: Path) -> set[str]:
-    """A stage's file and all that it imports, wiring left out and not followed."""
-    seen, ahead = set(), [file]
+def closure(*files: Path) -> set[Path]:
+    """The files and all that they import, without what only runs a stage."""
+    seen, ahead = set(), list(files)
     while ahead:
         path = ahead.pop()
-        name = path.relative_to(ROOT).as_posix()
-        if name not in seen and name not in WIRING:
-            seen.add(name)
+        if path not in seen and RUNNING not in path.parents:
+            seen.add(path)
             ahead += imports(path)
     return seen
 
 
 def code(stage: dict) -> Path:
     """The file that a stage's command is about."""
-    package, name = re.match(r"python -m (pipeline|benchmarks)[. ](\w+)", stage["cmd"]).groups()
+    package, name = re.search(r"python -m (pipeline|benchmarks)[. ](\w+)", stage["cmd"]).groups()
     return ROOT / package / f"{name}.py"
+
+
+def families(name: str, stage: dict) -> list[Path]:
+    """The files of the networks' families that a stage builds, which the model's configuration names."""
+    folder, step = name.split(" ")
+    table = {".": "table1", "experiments/ap": "table2"}.get(folder, Path(folder).name)
+    listed = yaml.safe_load((ROOT / "conf" / "table" / f"{table}.yaml").read_text())["models"][step]
+    named = re.search(r" model=([\w-]+) ", stage["cmd"])
+    files = (ROOT / "conf" / "model" / f"{model}.yaml" for model in ([named[1]] if named else listed))
+    return [ROOT / "pipeline" / "networks" / f"{yaml.safe_load(file.read_text())['family']}.py" for file in files]
 
 
 @pytest.mark.parametrize("name", STAGES)
 def test_code_dependencies_are_the_real_imports(name):
+    """All that a stage imports is declared, as a file or by its folder, and nothing is declared that it does not."""
     stage = STAGES[name]
-    declared = {dependency for dependency in stage["deps"] if dependency.endswith(".py")}
-    module, used = code(stage).stem, closure(code(stage))
-    # Which family of networks these read is for the model's configuration to say.
-    if module in ("train", "out_of_vocabulary", "shortlist", "sampling", "parallel"):
-        model_file = next(key for part in stage["params"] for key in part if key.startswith("conf/model/"))
-        for model in stage.get("matrix", {}).get("model", [Path(model_file).stem]):
-            family = yaml.safe_load((ROOT / "conf" / "model" / f"{model}.yaml").read_text())["family"]
-            used |= closure(ROOT / "pipeline" / "core" / "networks" / f"{family}.py")
-    assert declared == used
+    declared = [ROOT / path for path in stage["deps"] if path.startswith(("pipeline", "benchmarks"))]
+    file = code(stage)
+    used = closure(file, ROOT / "pipeline" / "__init__.py", *(families(name, stage) if file.stem == "train" else []))
+    for path in used:
+        assert any(path == each or each in path.parents for each in declared), f"{path} is not declared"
+    for each in declared:
+        assert any(path == each or each in path.parents for path in used), f"{each} is not used"
 
 
-# Where things lie and how a run is shown or split over processes.
+# Where things lie and how a run is shown.
 PLACES = {
-    *("defaults", "hydra", "name", "data", "out", "timing", "csv", "reports", "timings", "readme", "intervals"),
-    *("predictions", "clusters", "export", "checkpoints", "checkpoint_seconds", "parallel"),
+    *("defaults", "hydra", "name", "data", "out", "timing", "csv", "reports", "readme", "intervals", "network"),
+    *("predictions", "clusters", "export", "checkpoints", "checkpoint_seconds"),
 }
 
 
@@ -84,24 +87,45 @@ def test_every_value_that_a_stage_reads_is_listed_or_given(name):
     stage = STAGES[name]
     module = code(stage).stem
     given = set(re.findall(r" (\w+)=", stage["cmd"]))
-    values = yaml.safe_load((ROOT / "conf" / f"{module}.yaml").read_text())
-    for file in (module, *(part for part in values["defaults"] if part == "seeds")):
-        keys = yaml.safe_load((ROOT / "conf" / f"{file}.yaml").read_text()).keys() - PLACES
-        listed = {key for part in stage["params"] for key in part.get(f"conf/{file}.yaml", [])}
-        assert listed == keys - given
+    keys = yaml.safe_load((ROOT / "conf" / f"{module}.yaml").read_text()).keys() - PLACES
+    listed = {key for part in stage.get("params", []) for key in part.get(f"conf/{module}.yaml") or []}
+    assert listed == keys - given
 
 
-def test_core_knows_no_tool_and_no_path():
-    """The core takes arrays and gives arrays: no Hydra, DVC, MLflow or file in it."""
-    for file in (ROOT / "pipeline" / "core").rglob("*.py"):
-        words = file.read_text(encoding="utf-8")
-        for tool in ("import hydra", "from hydra", "omegaconf", "mlflow", "import dvc", "pathlib", "open("):
-            assert tool not in words, f"{file} speaks of {tool}"
-        for imported in imports(file):
-            assert "core" in imported.parts, f"{file} imports {imported}"
+def test_subjects_know_no_tool_and_arrows_go_one_way():
+    """Subjects take arrays and configuration: no Hydra, DVC or MLflow; and data imports none of the others."""
+    allowed = {
+        "data": {"data"},
+        "text": {"text", "data"},
+        "ngrams": {"ngrams", "data"},
+        "networks": {"networks", "data"},
+        "training": {"training", "networks", "data"},
+        "reporting": {"reporting", "data"},
+    }
+    for subject, known in allowed.items():
+        for file in (ROOT / "pipeline" / subject).glob("*.py"):
+            words = file.read_text(encoding="utf-8")
+            for tool in ("import hydra", "from hydra", "import omegaconf", "from omegaconf", "mlflow", "import dvc"):
+                assert tool not in words, f"{file} speaks of {tool}"
+            for imported in imports(file):
+                assert imported.parent.name in known, f"{file} imports {imported}"
+
+
+def test_the_top_of_the_pipeline_is_its_stages():
+    """One file for each stage of a dvc.yaml, and nothing else."""
+    stages = {code(stage).stem for stage in STAGES.values() if code(stage).parent.name == "pipeline"}
+    assert {file.stem for file in (ROOT / "pipeline").glob("*.py")} - {"__init__"} == stages
 
 
 def test_mlflow_stays_with_tracking_and_publishing():
     for file in (ROOT / "pipeline").rglob("*.py"):
         if file.name not in ("tracking.py", "publisher.py", "served.py"):
             assert not any(line.strip().startswith(("import mlflow", "from mlflow")) for line in file.open())
+
+
+def test_no_target_forces_a_stage():
+    assert "--force" not in (ROOT / "Makefile").read_text()
+
+
+def test_all_stages_together_fit_on_a_few_screens():
+    assert sum(len(file.read_text().splitlines()) for file in FILES) < 700

@@ -1,8 +1,9 @@
-"""Tables: ratios to the yardstick, and rows that come from another table."""
+"""Tables: what stands in them, and ratios to the yardstick."""
 
 import numpy as np
 import pandas as pd
 import pytest
+from conftest import made
 
 from pipeline.data.corpus import SPLITS, Corpus
 from pipeline.data.errors import InputError
@@ -65,33 +66,91 @@ def test_a_figure_that_the_paper_prints_with_a_decimal_keeps_it(built, tmp_path)
     assert markup.figures(built)["test, paper"].tolist() == ["150", "150", "200"]
 
 
-def test_a_network_is_the_mean_of_its_seeds(tmp_path):
+NETWORK = {"model": {"n": 3, "h": 8, "m": 6, "direct": True}}
+
+
+@pytest.fixture
+def corpus():
+    """Four tokens a split; `<unk>` is the one word that training never shows."""
     ids = np.array([1, 2, 1, 3], dtype=np.int32)
-    counts = {"digest": "x"}
-    corpus = Corpus(["<unk>", "<text>", "a", "b"], ids, ids, ids, pd.DataFrame(), counts)
+    return Corpus(["<unk>", "<text>", "a", "b"], ids, ids, ids, pd.DataFrame(), {"digest": "x"})
+
+
+def filled(folder, corpus, stage, p, **config):
+    """A model that gives each token the probability p."""
+    raw = {split: np.full(4, np.log(p), dtype=np.float32) for split in SPLITS}
+    write_base_predictions(made(folder, corpus, stage, **config), corpus, raw)
+
+
+def listed(folder, **changes):
+    """A table of a network with two seeds and its mixture, and an n-gram, of which the paper prints one figure."""
+    return table.Table(
+        **{
+            "seeds": [0, 1],
+            "models": {"train": ["mlp1"], "ngram": ["kn3"]},
+            "mix": table.Mixed(["mlp1"], ["mixed"]),
+            "also": [],
+            "rows": {"kn3": table.Row("Kneser-Ney"), "mlp1": table.Row("MLP1", valid=284.0)},
+            "yardsticks": ["kn3"],
+            "same_corpus": True,
+            "predictions": [str(folder)],
+            "dvc": "dvc.yaml",
+        }
+        | changes
+    )
+
+
+@pytest.fixture
+def models(tmp_path, corpus):
+    """The folder of that table's models."""
     for seed, p in enumerate((0.1, 0.3)):
-        raw = {split: np.full(4, np.log(p), dtype=np.float32) for split in SPLITS}
-        write_base_predictions(tmp_path / "mlp1" / str(seed), corpus, raw)
-    row = table.Row("MLP1", "mlp1", "network", 3)
-    line = table.build([row], tmp_path, corpus, [0, 1]).loc["mlp1"]
+        filled(tmp_path / "mlp1" / str(seed), corpus, "train", p, **NETWORK)
+        mixture = {"components": [f"mlp1/{seed}", "kn3/0"]}
+        filled(tmp_path / "mlp1-mixed" / str(seed), corpus, "mix", 0.2, mix=mixture)
+    filled(tmp_path / "kn3" / "0", corpus, "ngram", 0.2, ngram={"order": 3, "classes": 0})
+    return tmp_path
+
+
+def test_a_network_is_the_mean_of_its_seeds(models, corpus):
+    built = table.build(listed(models), corpus)
+    line = built.loc["mlp1"]
     assert line["seeds"] == 2 and line["train"] == pytest.approx(10)
     # `<unk>` is the one unseen word, and validation has none of it: its share is nothing.
     assert line["test_raw"] == pytest.approx((10 + 10 / 3) / 2)
     assert line["test_sd"] == pytest.approx(np.std([line["test"] * 1.5, line["test"] * 0.5], ddof=1))
-    assert " ± " in markup.markdown(markup.figures(table.build([row], tmp_path, corpus, [0, 1])))
-    for seeds in ([0, 1, 2], [7]):
-        with pytest.raises(InputError, match="though other seeds of mlp1 are there"):
-            table.build([row], tmp_path, corpus, seeds)
+    assert " ± " in markup.markdown(markup.figures(built))
 
 
-def test_rows_of_another_table_join_and_keep_their_figures(built, tmp_path):
-    built.iloc[:2].to_csv(tmp_path / "other.csv", index_label="name")
-    joined = table.join(built.iloc[2:], [tmp_path / "other.csv"])
-    assert joined["row"].tolist() == ["Kneser-Ney", "MLP1", "MLP2"]
-    assert joined["test"].tolist() == [100, 70, 70]
-    assert markup.markdown(markup.figures(joined)).count("\n") == 5
-    for shown, above in ((built, ()), (built.iloc[2:], ["mlp2"])):
-        with pytest.raises(InputError, match=r"other.csv has rows that this table has too: .*mlp2"):
-            table.join(shown, [tmp_path / "other.csv"], above)
-    with pytest.raises(InputError, match=r"no file .*nothing.csv"):
-        table.join(built, [tmp_path / "nothing.csv"])
+def test_a_row_is_written_once_and_its_shape_is_what_its_stage_says(models, corpus):
+    """The paper's rows first, in its order; then what the lists have beside them."""
+    built = table.build(listed(models), corpus)
+    assert built["row"].to_dict() == {"kn3": "Kneser-Ney", "mlp1": "MLP1", "mlp1-mixed": "mlp1-mixed"}
+    assert built["model"].tolist() == ["ngram", "network", "network"]
+    assert built.loc["mlp1", ["n", "h", "m", "direct", "mix"]].tolist() == [3, 8, 6, True, False]
+    assert built.loc["mlp1-mixed", ["n", "h", "m", "direct", "mix"]].tolist() == [3, 8, 6, True, True]
+    assert built.loc["kn3", "n"] == 3 and built.loc["kn3", ["c", "h", "m"]].isna().all()
+    assert built.loc["mlp1", "paper_valid"] == 284
+
+
+def test_a_row_without_predictions_names_the_stage_to_run(models, corpus):
+    """It is never left out; nor is one seed."""
+    for changes, stage in (
+        ({"seeds": [0, 1, 2]}, "train@mlp1-2"),
+        ({"models": {"train": ["mlp1"], "ngram": ["kn3", "kn9"]}}, "ngram@kn9"),
+        ({"mix": table.Mixed(["mlp1"], ["mixed", "learned"])}, "mix@mlp1-learned-0"),
+        ({"seeds": [0, 1, 2], "dvc": "experiments/x/dvc.yaml"}, "experiments/x/dvc.yaml:train@mlp1-2"),
+    ):
+        with pytest.raises(InputError, match=f"no predictions of .*: run `dvc repro {stage}`"):
+            table.build(listed(models, **changes), corpus)
+
+
+def test_a_row_that_nothing_makes_is_refused(models):
+    with pytest.raises(InputError, match=r"table: kn5: no stage of table\.models makes it"):
+        listed(models, yardsticks=["kn5"])
+
+
+def test_predictions_of_another_corpus_are_refused(models, corpus):
+    filled(models / "kn3" / "0", corpus, "ngram", 0.2, ngram={"order": 3, "classes": 0})
+    corpus.counts["digest"] = "y"
+    with pytest.raises(InputError, match=r"kn3/0 was made from another corpus"):
+        table.build(listed(models), corpus)

@@ -14,7 +14,8 @@ from pipeline.data.corpus import read_corpus
 from pipeline.data.errors import InputError
 from pipeline.data.files import read_json
 from pipeline.data.predictions import read_predictions
-from pipeline.networks.families import build
+from pipeline.networks import short_list
+from pipeline.networks.base import build
 from pipeline.ngrams import interpolated, likeliest
 
 CONTEXTS = np.array([(1, 2), (3, 3), (0, 2), (2, 0), (6, 0), (5, 5)])  # seen, half seen and never seen
@@ -34,13 +35,13 @@ def test_distributions_are_the_models_own(trigram):
 def every_word_by_list(network, trigram, size):
     """Probabilities (B, V) of all words after CONTEXTS, the network's own and by lists."""
     own = torch.randint(WORDS, (len(CONTEXTS), network.architecture.n - 1), generator=torch.Generator().manual_seed(0))
-    words, p = likeliest.likeliest(trigram, CONTEXTS, size)
+    words, p = map(torch.from_numpy, likeliest.likeliest(trigram, CONTEXTS, size))
     otherwise = torch.from_numpy(likeliest.distributions(trigram, CONTEXTS)).log()
     found = [
-        likeliest.log_probabilities(network, own, torch.full((len(own),), word), words, p, otherwise[:, word])
+        short_list.log_probabilities(network, own, torch.full((len(own),), word), words, p, otherwise[:, word])
         for word in range(WORDS)
     ]
-    return network(own).exp(), torch.stack(found, 1).exp(), words
+    return network.distribution(own).exp(), torch.stack(found, 1).exp(), words
 
 
 @pytest.mark.parametrize("name", ENERGY)

@@ -12,7 +12,7 @@ import pandas as pd
 import psutil
 import pytest
 import yaml
-from conftest import composed
+from conftest import composed, made
 from mlflow import MlflowClient
 from safetensors.torch import load_file
 
@@ -35,6 +35,7 @@ from pipeline import (
 from pipeline.data.corpus import read_corpus
 from pipeline.data.errors import InputError
 from pipeline.data.files import read_json
+from pipeline.data.run import Run
 from pipeline.running.app import ROOT
 from pipeline.training import checkpoint
 
@@ -153,7 +154,7 @@ def test_killed_and_repeated_gives_the_arrays_of_an_uninterrupted_run(launch, wh
     process.wait()
     process.stdout.close()
     assert not (out / "valid.npy").exists()
-    assert list((tmp_path / "checkpoints").glob("*.safetensors"))
+    assert list((tmp_path / "checkpoints").glob("*.pt"))
 
     resumed = subprocess.run(command, **how, capture_output=True)
     assert resumed.returncode == 0, resumed.stderr
@@ -164,7 +165,7 @@ def test_killed_and_repeated_gives_the_arrays_of_an_uninterrupted_run(launch, wh
             assert (out / file).read_bytes() == (whole / file).read_bytes(), file
     if launch[:2] == ONE:
         assert resumed.stderr == ""  # no progress bar where the output is no terminal
-    assert not list((tmp_path / "checkpoints").glob("*.safetensors*"))  # nothing is left of what is done
+    assert not list((tmp_path / "checkpoints").glob("*.pt*"))  # nothing is left of what is done
     assert not list((tmp_path / "checkpoints").glob(".*"))
 
 
@@ -178,9 +179,9 @@ def test_the_papers_recipe_trains(stage, few, tmp_path):
 
 
 def test_a_training_under_way_keeps_a_second_one_out(tmp_path):
-    claim = f"c.claim(Path({str(tmp_path)!r}), {{'model': 'x'}})"
+    claim = f"c.claim(Path({str(tmp_path)!r}), {{'model': 'x'}}, [])"
     code = f"from pathlib import Path; from pipeline.training import checkpoint as c\nwith {claim}: pass"
-    with checkpoint.claim(tmp_path, {"model": "x"}):
+    with checkpoint.claim(tmp_path, {"model": "x"}, []):
         second = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert "another process is at this very training" in second.stderr
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT).returncode == 0
@@ -282,8 +283,9 @@ def test_a_mixture_refuses_arrays_of_another_corpus(few, tmp_path):
         (tmp_path / name / "0").mkdir(parents=True)
         for split in ("valid", "test"):
             np.save(tmp_path / name / "0" / f"{split}.npy", np.full(5, -1.0, dtype=np.float32))
-    with pytest.raises(InputError, match=r"mlp9/0/valid\.npy: 5 tokens where the corpus"):
-        mix.main(composed("mix", mix.Config, f"data={few}", f"predictions={tmp_path}", f"out={tmp_path}/out"))
+        Run("train", name, 0, {}, "of another corpus").write(tmp_path / name / "0")
+    with pytest.raises(InputError, match=r"mlp9/0 was made from another corpus"):
+        mix.main(composed("mix", mix.Config, f"data={few}", f"predictions=[{tmp_path}]", f"out={tmp_path}/out"))
 
 
 @pytest.mark.parametrize("weights", ["[0.5]", "[0.6,0.6]", "[-0.5,1.5]"])
@@ -296,14 +298,14 @@ def test_learned_weights_are_no_worse_than_equal_ones_on_validation(few, tmp_pat
     corpus = read_corpus(few)
     for number, name in enumerate(("mlp9", "interpolated3")):
         random = np.random.default_rng(number)
-        (tmp_path / name / "0").mkdir(parents=True)
+        made(tmp_path / name / "0", corpus, "train")
         for split in ("valid", "test"):
             tokens = len(corpus.ids(split))
             np.save(tmp_path / name / "0" / f"{split}.npy", -random.exponential(3 + number, tokens).astype(np.float32))
     found = {}
     for weights in ("[]", "[0.5,0.5]"):
         out = tmp_path / f"out{weights}"
-        arguments = [f"data={few}", f"predictions={tmp_path}", f"mix.weights={weights}", f"out='{out}'"]
+        arguments = [f"data={few}", f"predictions=[{tmp_path}]", f"mix.weights={weights}", f"out='{out}'"]
         mix.main(composed("mix", mix.Config, *arguments))
         found[weights] = read_json(out / "metrics.json")["valid"]
         assert sum(read_json(out / "weights.json").values()) == pytest.approx(1)

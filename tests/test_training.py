@@ -3,6 +3,7 @@
 import copy
 import time
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -12,15 +13,19 @@ from conftest import composed
 from pipeline import train
 from pipeline.data import evaluation
 from pipeline.data.errors import InputError
-from pipeline.networks.architecture import Architecture
-from pipeline.networks.contexts import contexts
-from pipeline.networks.families import build
-from pipeline.networks.scoring import log_probabilities
-from pipeline.training import trainer
+from pipeline.networks.base import Architecture, build, contexts, score
 from pipeline.training.checkpoint import Forgetful
 from pipeline.training.trainer import DivergenceError, Trainer, rate_at, stopping_tokens
 
 SMALL = Architecture(3, 4, 3, True)
+
+
+class Ids(NamedTuple):
+    """Two splits of fifty words, and the text mark."""
+
+    train: np.ndarray
+    valid: np.ndarray
+    mark: int = 1
 
 
 @pytest.fixture(scope="module")
@@ -31,11 +36,11 @@ def recipe():
 @pytest.fixture(scope="module")
 def corpus():
     random = np.random.default_rng(0)
-    return trainer.Corpus(random.zipf(1.5, 2000).clip(max=49), random.zipf(1.5, 900).clip(max=49), 50, 1)
+    return Ids(random.zipf(1.5, 2000).clip(max=49), random.zipf(1.5, 900).clip(max=49))
 
 
 def trained(recipe, corpus, seed=0, checkpoint=None, **options):
-    trainer = Trainer(build(SMALL, 50), recipe, corpus, seed, "cpu", checkpoint or Forgetful())
+    trainer = Trainer(build(SMALL, 50), recipe, *corpus, seed, "cpu", checkpoint or Forgetful())
     network = trainer.run(**options)
     return network, trainer.progress.curve
 
@@ -52,8 +57,8 @@ class Memory:
     def tick(self, save):
         save()
 
-    def write(self, tensors, progress):
-        self.state = copy.deepcopy((tensors, progress))
+    def write(self, state):
+        self.state = copy.deepcopy(state)
 
     def read(self):
         return copy.deepcopy(self.state)
@@ -100,10 +105,10 @@ def test_the_time_of_a_killed_process_counts(recipe, corpus):
     start = time.perf_counter()
     with pytest.raises(KillError):
         trained(recipe, corpus, checkpoint=checkpoint, on_step=on_step)
-    spent = checkpoint.state[1]["seconds"]
+    spent = checkpoint.state["progress"]["seconds"]
     between = time.perf_counter()
     time.sleep(1)  # that nobody trained
-    resumed = Trainer(build(SMALL, 50), recipe, corpus, 0, "cpu", checkpoint)
+    resumed = Trainer(build(SMALL, 50), recipe, *corpus, 0, "cpu", checkpoint)
     resumed.run()
     assert 0 < spent < between - start
     assert spent < resumed.progress.seconds < time.perf_counter() - start - 1
@@ -111,7 +116,7 @@ def test_the_time_of_a_killed_process_counts(recipe, corpus):
 
 def test_the_best_epochs_weights_are_kept_and_patience_ends_it(recipe, corpus):
     greedy = replace(recipe, epochs=30, patience=2, rate=0.1, epsilon=1e-8, schedule="inverse", dropout=0.0)
-    trainer = Trainer(build(SMALL, 50), greedy, corpus, 0, "cpu", Forgetful())
+    trainer = Trainer(build(SMALL, 50), greedy, *corpus, 0, "cpu", Forgetful())
     kept = {}
     trainer.run(on_epoch=lambda epoch: kept.update({epoch.epoch: copy.deepcopy(trainer.network.state_dict())}))
     curve = [epoch["valid_perplexity"] for epoch in trainer.progress.curve]
@@ -143,13 +148,13 @@ def test_stopping_reads_every_fourth_block():
 def test_the_papers_update(recipe, corpus):
     """theta += e dL/dtheta, summed over the words of the batch."""
     paper = replace(recipe, optimiser="ascent", schedule="inverse", rate=0.1, decay=0.0, samples=0, dropout=0.0)
-    trainer = Trainer(build(SMALL, 50), paper, corpus, 0, "cpu", Forgetful())
+    trainer = Trainer(build(SMALL, 50), paper, *corpus, 0, "cpu", Forgetful())
     before = copy.deepcopy(trainer.network)
     places = torch.tensor([7, 8, 1500])
     trainer._step(places)
     context = torch.tensor(contexts(corpus.train, corpus.train[:0], SMALL.n, corpus.mark)[places]).long()
     target = torch.tensor(corpus.train[places]).long()
-    torch.nn.functional.nll_loss(before(context), target, reduction="sum").backward()
+    torch.nn.functional.cross_entropy(before(context), target, reduction="sum").backward()
     for name, parameter in trainer.network.named_parameters():
         expected = getattr(before, name) - 0.1 * getattr(before, name).grad
         assert torch.allclose(parameter, expected, atol=1e-6), name
@@ -159,7 +164,7 @@ def test_the_papers_update(recipe, corpus):
 def test_weights_decay_for_each_word_and_biases_do_not(recipe, corpus, batch):
     """At a rate too small for any gradient to show, with a lambda that makes up for it."""
     still = replace(recipe, optimiser="ascent", schedule="inverse", rate=1e-12, weight_decay=1e8, epochs=1, batch=batch)
-    trainer = Trainer(build(SMALL, 50), still, corpus, 0, "cpu", Forgetful())
+    trainer = Trainer(build(SMALL, 50), still, *corpus, 0, "cpu", Forgetful())
     before = copy.deepcopy(trainer.network)
     after = trainer.run()
     for name in ("C", "H", "WU"):
@@ -168,21 +173,36 @@ def test_weights_decay_for_each_word_and_biases_do_not(recipe, corpus, batch):
     assert torch.allclose(after.b, before.b) and torch.allclose(after.d, before.d)
 
 
-def test_adam_is_torchs_where_every_row_is_touched(recipe, corpus):
-    full = replace(recipe, samples=0, dropout=0.0, schedule="inverse", decay=0.0, rate=0.01)
-    trainer = Trainer(build(Architecture(2, 4, 3, True), 50), full, corpus, 0, "cpu", Forgetful())
-    theirs = copy.deepcopy(trainer.network)
-    adam = torch.optim.Adam(theirs.parameters(), 0.01, (full.beta1, full.beta2), full.epsilon)
-    # Every word of the vocabulary stands in each batch's contexts, so that no row of C rests either.
-    places = torch.arange(100)
-    trainer.windows = torch.stack([places % 50, torch.tensor(corpus.train[:100])], 1)
-    for _ in range(3):
-        trainer._step(places)
-        adam.zero_grad()
-        torch.nn.functional.nll_loss(theirs(trainer.windows[:, :1]), trainer.windows[:, 1]).backward()
-        adam.step()
+def test_adam_moves_the_rows_that_a_batch_touches_and_no_others(recipe, corpus):
+    """And the first step moves each of them as dense Adam does, with the same epsilon."""
+    sampled = replace(recipe, dropout=0.0, schedule="inverse", decay=0.0, rate=0.01, epsilon=1e-2)
+    trainer = Trainer(build(SMALL, 50), sampled, *corpus, 0, "cpu", Forgetful())
+    before = copy.deepcopy(trainer.network)
+    places = torch.arange(4)
+    torch.manual_seed(0)
+    target = trainer.windows[places][:, -1].long().contiguous()
+    candidates, log_inclusion = trainer.sampler.draw(target)
+    torch.manual_seed(0)
+    trainer._step(places)
+    touched = {"C": trainer.windows[places][:, :-1].unique(), "WU": candidates, "b": candidates}
+    theirs = copy.deepcopy(before)
+    theirs.sparse = False
+    theirs.backward(trainer.windows[places][:, :-1].long(), target, candidates, log_inclusion)
+    torch.optim.Adam(theirs.parameters(), 0.01, eps=1e-2).step()
     for name, parameter in trainer.network.named_parameters():
-        assert torch.allclose(parameter, getattr(theirs, name), atol=2e-5), name
+        assert torch.allclose(parameter, getattr(theirs, name), atol=1e-6), name
+        if name in touched:
+            moved = (parameter != getattr(before, name)).reshape(50, -1).any(1).nonzero()[:, 0]
+            assert set(moved.tolist()) <= set(touched[name].tolist()) and len(moved) > 1, name
+
+
+@pytest.mark.parametrize("samples", [0, 20])
+def test_frozen_features_stay(recipe, corpus, samples):
+    frozen = replace(recipe, frozen=True, samples=samples, epochs=1)
+    trainer = Trainer(build(SMALL, 50), frozen, *corpus, 0, "cpu", Forgetful())
+    before = copy.deepcopy(trainer.network)
+    after = trainer.run()
+    assert torch.equal(after.C, before.C) and not torch.equal(after.WU, before.WU)
 
 
 @pytest.mark.parametrize(
@@ -195,13 +215,13 @@ def test_wrong_recipes_are_named(recipe, wrong):
 
 def test_the_curve_holds_treated_perplexities_of_the_stopping_tokens(recipe, corpus):
     """Validation words that training never shows don't look like overfitting: their share is fitted first."""
-    without = replace(corpus, train=np.where(corpus.train == 2, 3, corpus.train))
-    trainer = Trainer(build(SMALL, 50), replace(recipe, epochs=1, stopping_block=50), without, 0, "cpu", Forgetful())
+    without = corpus._replace(train=np.where(corpus.train == 2, 3, corpus.train))
+    trainer = Trainer(build(SMALL, 50), replace(recipe, epochs=1, stopping_block=50), *without, 0, "cpu", Forgetful())
     network = trainer.run()
     places = stopping_tokens(len(corpus.valid), 50, recipe.stopping_every)
     context = contexts(corpus.valid, without.train, SMALL.n, corpus.mark)[places]
     raw, ids, unseen = (
-        log_probabilities(network, context, corpus.valid[places]),
+        score(network, context, corpus.valid[places]),
         corpus.valid[places],
         np.arange(50) == 2,
     )

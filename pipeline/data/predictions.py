@@ -1,5 +1,6 @@
 """The arrays that a model leaves: the natural-log probability of every token of a split."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -58,3 +59,25 @@ def read_predictions(folder: str | Path, split: str) -> np.ndarray:
     if not path.is_file():
         raise InputError(f"no predictions in {path}: run the stage that makes them, such as `dvc repro train@mlp9-0`")
     return np.load(path)
+
+
+def folder_of(name: str, places: Sequence[str | Path], stage: str = "") -> Path:
+    """The folder of a model by its name, `mlp1/2`, or `mlp1` for seed 0, in the first of these places that has it.
+
+    stage: what makes it, for the error. Raises InputError where it is in none.
+    """
+    inside = name if "/" in name else f"{name}/0"
+    there = [Path(place, inside) for place in places if Path(place, inside).is_dir()]
+    if not there:
+        makes = f"run `dvc repro {stage}`" if stage else "run the stage that makes it"
+        raise InputError(f"no predictions of {inside} in {', '.join(map(str, places))}: {makes}")
+    return there[0]
+
+
+def seeds_of(name: str, places: Sequence[str | Path]) -> list[int]:
+    """The seeds of which a model has results, in the first of these places that has any."""
+    for place in places:
+        found = [int(folder.name) for folder in Path(place, name).glob("[0-9]*") if folder.name.isdecimal()]
+        if found:
+            return sorted(found)
+    return []

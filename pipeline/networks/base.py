@@ -1,49 +1,114 @@
-"""What training and scoring ask of a family of networks."""
+"""What training and scoring ask of a family of networks, and what all families share: their shape, the contexts of a
+stream, exact scoring batch after batch. A family is a file beside this one with a class Network of its own."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
-from pipeline.networks.architecture import Architecture
-from pipeline.networks.softmax import Slope
+from pipeline.data.errors import InputError
+
+BATCH = 1024  # contexts that are scored at a time
+
+
+def families() -> list[str]:
+    """The names of all families."""
+    files = Path(__file__).parent.glob("*.py")
+    return sorted(file.stem for file in files if "\nclass Network(base.Network):" in file.read_text(encoding="utf-8"))
 
 
 @dataclass
-class Gradient:
-    """The gradient of a batch's mean loss, only for what the batch touched."""
+class Architecture:
+    """The shape of a network: conf/model/<name>.yaml, a row of the paper's table."""
 
-    loss: Tensor  # (), mean negative log-likelihood, natural log
-    slopes: dict[str, Slope]  # by the parameter's name
+    n: int  # order: n-1 words of context
+    h: int  # hidden units
+    m: int  # features a word
+    direct: bool = False  # from features straight to the output; the feedforward family alone has them
+    family: str = "feedforward"  # a file of pipeline/networks
+    indexed: bool = False  # energy: v of each target word instead of one for all
+
+    def __post_init__(self):
+        if self.family not in families():
+            raise InputError(f"model.family={self.family!r}: choose one of {', '.join(families())}")
+        if self.n < 2:
+            raise InputError(f"model.n={self.n}: the network needs at least one word of context, so n >= 2")
+        if self.h < 0:
+            raise InputError(f"model.h={self.h}: hidden units can't be negative; h=0 leaves the linear part alone")
+        if self.m < 1:
+            raise InputError(f"model.m={self.m}: a word needs at least one feature")
+        if self.h == 0 and not self.direct:
+            raise InputError(
+                "model.h=0 with model.direct=false: no way from context to output; set h > 0 or direct=true"
+            )
+        if self.direct and self.family != "feedforward":
+            raise InputError(f"model.direct=true: the {self.family} family has no direct connections; set direct=false")
+        if self.indexed and self.family != "energy":
+            raise InputError(f"model.indexed=true: only the energy family has a v; this is {self.family}")
+
+    @property
+    def inputs(self) -> int:
+        """Length of x, the features of the whole context."""
+        return (self.n - 1) * self.m
 
 
 class Network(nn.Module, ABC):
-    """A network: features C (V, m) of words, output biases b (V,), and whatever turns contexts into probabilities."""
+    """A network: features C (V, m) of words, output biases b (V,), and a `forward` that scores words after contexts.
 
-    architecture: Architecture
+    tables: names of the parameters of which a batch needs some words' rows alone; with `sparse` their gradients hold
+    those rows and no others. dropout: of what enters the output layer, in training mode.
+    """
+
+    tables: tuple[str, ...]
     C: nn.Parameter
     b: nn.Parameter
 
-    @abstractmethod
-    def gradient(
-        self,
-        context: Tensor,
-        target: Tensor,
-        candidates: Tensor,
-        log_inclusion: Tensor,
-        dropout: float = 0.0,
-        generator: torch.Generator | None = None,
-    ) -> Gradient:
-        """One batch: context (B, n-1) and target (B,) ids; candidates (K,), rising, every target among them, whose
-        exponentials enter the sum divided by exp of log_inclusion (K,). All words as candidates: the full softmax.
-
-        dropout: the share of the output layer's inputs that is zeroed, the rest scaled up.
-        """
+    def __init__(self, architecture: Architecture):
+        super().__init__()
+        self.architecture = architecture
+        self.dropout = nn.Dropout(0.0)
+        self.sparse = False
 
     @abstractmethod
+    def forward(self, context: Tensor, words: Tensor | None = None) -> Tensor:
+        """Scores y (B, K) of some words (K,), or of all, after contexts (B, n-1); the softmax of all is P."""
+
+    @torch.no_grad()
     def log_probabilities(self, context: Tensor, target: Tensor) -> Tensor:
         """Exact natural-log probability (B,) of each target (B,) after its context (B, n-1)."""
+        return -nn.functional.cross_entropy(self(context), target, reduction="none")
+
+    def distribution(self, context: Tensor) -> Tensor:
+        """Natural-log probabilities (B, V) of all words after each context (B, n-1)."""
+        return torch.log_softmax(self(context), 1)
+
+    def loss(
+        self, context: Tensor, target: Tensor, words: Tensor | None = None, log_inclusion: Tensor | None = None
+    ) -> Tensor:
+        """Mean over the batch of log sum exp(y - log_inclusion) - y of the target, in nats.
+
+        words: candidates (K,), rising, every target (B,) among them, with log_inclusion (K,); None: the full softmax.
+        """
+        y = self(context, words)
+        if words is None:
+            return self.cross_entropy(y, target)
+        column = torch.searchsorted(words, target)
+        return self.cross_entropy(y.sub_(log_inclusion), column) - log_inclusion[column].mean()
+
+    def cross_entropy(self, y: Tensor, column: Tensor) -> Tensor:
+        """The mean loss () of scores y (B, K) where the targets have these columns (B,)."""
+        return nn.functional.cross_entropy(y, column)
+
+    def backward(self, *batch: Tensor | None) -> Tensor:
+        """The loss () of a batch, as `loss` takes it; its gradient is added to the parameters'."""
+        loss = self.loss(*batch)
+        loss.backward()
+        return loss.detach()
 
     @torch.no_grad()
     def initialise(self, features: float, weights: float, bias: Tensor, generator: torch.Generator) -> "Network":
@@ -60,22 +125,51 @@ class Network(nn.Module, ABC):
         return self
 
     def features(self, context: Tensor) -> Tensor:
-        """x: the features of the context words in order, (B, (n-1)m), from ids (B, n-1)."""
-        return self.C[context].flatten(1)
+        """Features of the context words in order, (B, n-1, m), from ids (B, n-1)."""
+        return nn.functional.embedding(context, self.C, sparse=self.sparse)
 
-    def feature_gradient(self, words: Tensor, slope: Tensor) -> tuple[Tensor, Tensor]:
-        """Rows of C that were touched, (R,), and their gradient (R, m), from that of each place where a word stood.
+    def rows(self, table: Tensor, words: Tensor | None) -> Tensor:
+        """What a table has for some words (K,), or for all words of the vocabulary."""
+        if words is None:
+            return table[: len(self.b)]  # C may hold more, of words that stand in contexts alone
+        if table.dim() == 1:
+            return table.gather(0, words, sparse_grad=self.sparse)
+        return nn.functional.embedding(words, table, sparse=self.sparse)
 
-        words: ids, any shape; slope: gradients of their features, as many rows of m.
-        """
-        rows, place = torch.unique(words, return_inverse=True)
-        summed = slope.new_zeros(len(rows), self.architecture.m)
-        return rows, summed.index_add_(0, place.flatten(), slope.reshape(-1, self.architecture.m))
+
+def build(architecture: Architecture, vocabulary: int) -> Network:
+    """A network of the architecture's family, all parameters zero. Only the family's own file is read, so that training
+    does not depend on the code of the others."""
+    return import_module(f"pipeline.networks.{architecture.family}").Network(architecture, vocabulary)
 
 
-def dropout_mask(like: Tensor, dropout: float, generator: torch.Generator | None) -> Tensor:
-    """Zero with this probability, 1 / (1 - dropout) otherwise, in the shape of a tensor."""
-    if not dropout:
-        return torch.ones_like(like)
-    keep = torch.rand(like.shape, dtype=like.dtype, device=like.device, generator=generator)
-    return keep.ge_(dropout).div_(1 - dropout)
+def contexts(ids: np.ndarray, before: np.ndarray, n: int, mark: int) -> np.ndarray:
+    """The n-1 words before each token, the nearest last.
+
+    ids: (T,) a split; before: the ids that precede it in the stream, of which the last n-1 are used; where they
+    are too few, text marks stand in, as context only. Returns a view (T, n-1).
+    """
+    padding = np.full(n - 1, mark, dtype=ids.dtype)
+    padded = np.concatenate([padding, before[-(n - 1) :], ids])[-(len(ids) + n - 1) :]
+    return np.lib.stride_tricks.sliding_window_view(padded[:-1], n - 1)
+
+
+def score(
+    network: Network,
+    context: np.ndarray,
+    target: np.ndarray,
+    progress: Callable[[int], object] = lambda words: None,
+) -> np.ndarray:
+    """Natural-log probability (T,) float32 of each target (T,) after its context (T, n-1), ids.
+
+    network: from here on in evaluation mode; progress: told of words done.
+    """
+    device = network.eval().b.device
+    result = np.empty(len(target), dtype=np.float32)
+    for start in range(0, len(target), BATCH):
+        part = slice(start, start + BATCH)
+        words = torch.from_numpy(context[part].astype(np.int64)).to(device)
+        targets = torch.from_numpy(target[part].astype(np.int64)).to(device)
+        result[part] = network.log_probabilities(words, targets).cpu().numpy()
+        progress(len(targets))
+    return result

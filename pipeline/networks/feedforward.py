@@ -1,17 +1,11 @@
-"""The network of the paper, equation 1: y = b + W x + U tanh(d + H x), P(w | context) = softmax(y)_w.
-
-Its gradient is written out, for one example with target t among the candidates and z = [x; a]:
-    dL/dy = softmax(y) - [t];  dL/dWU = dL/dy z^T;  dL/dz = WU^T dL/dy
-    dL/da -> dL/d(d + Hx) = dL/da (1 - a^2);  dL/dx = its W part + H^T dL/d(d + Hx);  dL/dC by words of the context.
-"""
+"""The network of the paper, equation 1: y = b + W x + U tanh(d + H x), P(w | context) = softmax(y)_w."""
 
 import torch
 from torch import Tensor, nn
 
 from pipeline.networks import base
-from pipeline.networks.architecture import Architecture
-from pipeline.networks.base import Gradient, dropout_mask
-from pipeline.networks.softmax import Slope, log_partition, output_gradient
+from pipeline.networks.base import Architecture
+from pipeline.networks.softmax import log_probabilities
 
 
 class Network(base.Network):
@@ -21,9 +15,10 @@ class Network(base.Network):
     paper's formula: |V|(1 + nm + h) + h(1 + (n-1)m) with direct connections.
     """
 
+    tables = ("C", "WU", "b")
+
     def __init__(self, architecture: Architecture, vocabulary: int):
-        super().__init__()
-        self.architecture = architecture
+        super().__init__(architecture)
         x, h = architecture.inputs, architecture.h
         self.C = nn.Parameter(torch.zeros(vocabulary, architecture.m))
         self.H = nn.Parameter(torch.zeros(h, x))
@@ -41,63 +36,17 @@ class Network(base.Network):
         """From hidden units to words (V, h)."""
         return self.WU[:, self.WU.shape[1] - self.architecture.h :]
 
-    def hidden(self, x: Tensor) -> Tensor:
-        """a = tanh(d + H x), (B, h)."""
-        return torch.tanh(torch.addmm(self.d, x, self.H.T))
-
     def output_inputs(self, context: Tensor) -> Tensor:
-        """[x; a], or a alone without direct connections: what WU is multiplied with, (B, D)."""
-        x = self.features(context)
-        return torch.cat([x, self.hidden(x)], 1) if self.architecture.direct else self.hidden(x)
+        """[x; a] with a = tanh(d + H x), or a alone without direct connections: what WU is multiplied with, (B, D)."""
+        x = self.features(context).flatten(1)
+        a = torch.tanh(nn.functional.linear(x, self.H, self.d))
+        return self.dropout(torch.cat([x, a], 1) if self.architecture.direct else a)
 
-    def forward(self, context: Tensor) -> Tensor:
-        """Log-probabilities of all words (B, V) after each context (B, n-1)."""
-        return torch.log_softmax(torch.addmm(self.b, self.output_inputs(context), self.WU.T), 1)
+    def forward(self, context: Tensor, words: Tensor | None = None) -> Tensor:
+        """y = b + WU [x; a], (B, K), of some words (K,) or of all, after contexts (B, n-1)."""
+        return nn.functional.linear(self.output_inputs(context), self.rows(self.WU, words), self.rows(self.b, words))
 
     @torch.no_grad()
     def log_probabilities(self, context: Tensor, target: Tensor) -> Tensor:
         """Exact natural-log probability (B,) of each target (B,) after its context (B, n-1)."""
-        z = self.output_inputs(context)
-        own = (z * self.WU[target]).sum(1) + self.b[target]
-        return own - log_partition(z, self.WU, self.b)
-
-    @torch.no_grad()
-    def gradient(
-        self,
-        context: Tensor,
-        target: Tensor,
-        candidates: Tensor,
-        log_inclusion: Tensor,
-        dropout: float = 0.0,
-        generator: torch.Generator | None = None,
-    ) -> Gradient:
-        """By hand instead of by autograd: no graph, few passes over memory. dropout is that of z = [x; a]."""
-        direct = self.architecture.direct
-        x = self.features(context)
-        a = self.hidden(x)
-        z = torch.cat([x, a], 1) if direct else a
-        keep = dropout_mask(z, dropout, generator)
-        loss, dz, dWU, db = self.output_gradient(z * keep, target, candidates, log_inclusion)
-
-        dz *= keep
-        split = x.shape[1] if direct else 0
-        dpre = dz[:, split:] * (1 - a * a)
-        dx = dpre @ self.H
-        if direct:
-            dx += dz[:, :split]
-        return Gradient(
-            loss,
-            {
-                "C": self.feature_gradient(context, dx),
-                "H": (None, dpre.T @ x),
-                "d": (None, dpre.sum(0)),
-                "WU": dWU,
-                "b": db,
-            },
-        )
-
-    def output_gradient(
-        self, z: Tensor, target: Tensor, candidates: Tensor, log_inclusion: Tensor
-    ) -> tuple[Tensor, Tensor, Slope, Slope]:
-        """The output layer's part of gradient(): loss, and gradients on its inputs z (B, D), on WU and on b."""
-        return output_gradient(z, self.WU, self.b, target, candidates, log_inclusion)
+        return log_probabilities(self.output_inputs(context), self.WU, self.b, target)

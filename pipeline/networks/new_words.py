@@ -12,7 +12,7 @@ from pipeline.networks.base import Network
 @torch.no_grad()
 def expected_features(network: Network, context: Tensor) -> Tensor:
     """sum_i C(i) P(i | context) for each context (B, n-1), (B, m)."""
-    return network(context).exp() @ network.C[: len(network.b)]
+    return network.distribution(context).exp() @ network.C[: len(network.b)]
 
 
 def scores_new_words(network: Network) -> bool:

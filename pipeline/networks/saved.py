@@ -25,8 +25,7 @@ def read_network(folder: Path, vocabulary: int) -> "Network":
     """The network whose weights a training wrote into a folder."""
     from safetensors.torch import load_file
 
-    from pipeline.networks.architecture import Architecture
-    from pipeline.networks.families import build
+    from pipeline.networks.base import Architecture, build
 
     file = _file(folder)
     network = build(Architecture(**run.read(folder).config["model"]), vocabulary)

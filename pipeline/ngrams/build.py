@@ -7,11 +7,10 @@ from typing import Protocol
 
 import numpy as np
 
+from pipeline.data.constraints import above_zero, at_least, check, one_of
 from pipeline.data.corpus import Corpus
-from pipeline.data.errors import InputError, check_above_zero
+from pipeline.data.errors import InputError
 from pipeline.ngrams import arpa, class_file, classes, counts, interpolated, kneser_ney
-
-KINDS = ("interpolated", "kneser_ney", "class", "arpa")
 
 
 class Model(Protocol):
@@ -29,9 +28,9 @@ class Model(Protocol):
 class Ngram:
     """conf/ngram/<name>.yaml; what a kind does not use keeps its default."""
 
-    kind: str  # interpolated, kneser_ney, class or arpa
-    order: int = 3
-    tolerance: float = 1e-9  # interpolated: EM of a bin ends when the mean log-likelihood rises by less
+    kind: str = one_of("interpolated", "kneser_ney", "class", "arpa")  # arpa: read from `path`
+    order: int = at_least(1, default=3)  # n
+    tolerance: float = above_zero(default=1e-9)  # interpolated: EM ends when the mean log-likelihood rises by less
     backoff: bool = False  # kneser_ney, class: the back-off form instead of the interpolated one
     drop: bool = False  # kneser_ney, class: n-grams of order >= 3 seen once are left out
     fallback: bool = False  # kneser_ney: fixed discounts where the counts leave them undefined
@@ -39,13 +38,9 @@ class Ngram:
     path: str = ""  # arpa: a file that this or another tool wrote, .gz or not
 
     def __post_init__(self):
-        if self.kind not in KINDS:
-            raise InputError(f"ngram.kind={self.kind!r}: choose one of {', '.join(KINDS)}")
+        check(self, "ngram.")
         if self.kind == "interpolated" and self.order != interpolated.ORDER:
             raise InputError(f"ngram.order={self.order}: deleted interpolation is the paper's trigram, order 3")
-        if self.order < 1:
-            raise InputError(f"ngram.order={self.order}: must be at least 1")
-        check_above_zero(self, "ngram.", "tolerance")
         if (self.kind == "class") != (self.classes > 0):
             raise InputError(
                 f"ngram.classes={self.classes} with ngram.kind={self.kind}: a class model, and it alone, has classes"

@@ -7,6 +7,9 @@ h the first k-1 words of g = h w, and h' those without their first:
     back-off      P_k(w | h) = (a(hw) - D(a)) / a(h.) where hw was seen, else alpha(h) P_{k-1}(w | h')
                   alpha(h) = (1 - sum of the first over seen w) / (1 - sum of P_{k-1}(w | h') over seen w)
 P_0 = 1/|V|; order 1 is interpolated with it in both forms. A context that training never shows passes on P_{k-1}.
+Where every word of the vocabulary has its own probability after h, the back-off form has no word to pass the discounted
+mass on to, and alpha(h) is 0/0. There the own probabilities are divided by their sum, and alpha(h) = 1 stands in the
+ARPA file for other tools; SRILM does the same (NgramLM.cc, "scaling probabilities to sum to 1").
 """
 
 import numpy as np
@@ -69,7 +72,10 @@ def fit(counts: Counts, backoff: bool = False, drop: bool = False, fallback: boo
         kept = (adjusted > 1) if drop and k >= 3 else np.ones(len(own), dtype=bool)
         if backoff and k > 1:
             seen, seen_shorter = (np.bincount(context[kept], p[kept], contexts) for p in (own, shorter))
-            passed_on = _ratio(1 - seen, 1 - seen_shorter)
+            # Counted, for 1 - seen_shorter is 0 there but for rounding.
+            full = np.bincount(context[kept], minlength=contexts) == counts.vocabulary
+            own = np.where(full[context], own / np.where(full, seen, 1)[context], own)
+            passed_on = np.where(full, 1, _ratio(1 - seen, 1 - seen_shorter))
         else:
             passed_on = _ratio(np.bincount(context, np.where(kept, discount, adjusted), contexts), total)
             own += passed_on[context] * shorter

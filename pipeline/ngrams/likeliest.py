@@ -1,15 +1,7 @@
-"""Short lists (NIPS 2000): after each context the network scores only the words that the trigram finds likeliest.
-
-P(w | h) = S(h) P_net(w | h, w in L(h)) for the words of the list L(h), with S(h) = sum_{v in L(h)} P_tri(v | h); every
-other word keeps P_tri(w | h). For the energy network, whose exact score meets each word of the vocabulary with each
-context.
-"""
+"""The probabilities of all words after a context by the trigram, and the likeliest of them: NIPS 2000's short lists."""
 
 import numpy as np
-import torch
-from torch import Tensor
 
-from pipeline.networks.energy import Network
 from pipeline.ngrams import bins
 from pipeline.ngrams.counts import NEVER
 from pipeline.ngrams.interpolated import Interpolated
@@ -34,22 +26,8 @@ def distributions(trigram: Interpolated, context: np.ndarray) -> np.ndarray:
     return p + np.outer(a[1], unigrams.counts / counts.tokens).astype(np.float32) + np.float32(a[0] / words)[:, None]
 
 
-def likeliest(trigram: Interpolated, context: np.ndarray, size: int) -> tuple[Tensor, Tensor]:
+def likeliest(trigram: Interpolated, context: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
     """The words L (B, size) that a trigram finds likeliest after each context (B, 2), and their probabilities."""
-    p, words = torch.topk(torch.from_numpy(distributions(trigram, context)), size, sorted=False)
-    return words, p
-
-
-@torch.no_grad()
-def log_probabilities(
-    network: Network, context: Tensor, target: Tensor, words: Tensor, p: Tensor, otherwise: Tensor
-) -> Tensor:
-    """Natural-log probability (B,) of each target (B,) after its context (B, n-1).
-
-    words, p: as `likeliest` gives them; otherwise: the trigram's natural-log probability (B,) of the targets.
-    """
-    hidden = torch.tanh(network.context_part(context)[:, None] + network.word_part(slice(None))[words])
-    y = (hidden * (network.v[words] if network.architecture.indexed else network.v)).sum(2) + network.b[words]
-    within = torch.log_softmax(y, 1) + p.sum(1, keepdim=True).log()
-    own = words == target[:, None]
-    return torch.where(own, within, 0).sum(1).where(own.any(1), otherwise)
+    p = distributions(trigram, context)
+    words = np.argpartition(-p, size - 1, axis=1)[:, :size]
+    return words, np.take_along_axis(p, words, axis=1)

@@ -6,8 +6,7 @@ import numpy as np
 import pandas as pd
 
 from pipeline.data.corpus import Corpus
-from pipeline.data.errors import InputError
-from pipeline.data.predictions import read_predictions
+from pipeline.data.predictions import folder_of, read_predictions, seeds_of
 from pipeline.reporting import resampling
 
 
@@ -24,17 +23,14 @@ def texts_of(corpus: Corpus, split: str) -> pd.DataFrame:
     ).reset_index(drop=True)
 
 
-def folders(predictions: Path, name: str, seeds: list[int]) -> list[Path]:
+def folders(name: str, places: list[str], seeds: list[int]) -> list[Path]:
     """The folder of each of these seeds of a model; of one that has seed 0 alone, that one; of NAME/SEED its own.
 
     Raises InputError where one is missing.
     """
-    there = {folder.name for folder in (predictions / name).glob("*")}
-    names = [name] if "/" in name else [f"{name}/{seed}" for seed in ([0] if there == {"0"} else seeds)]
-    for folder in names:
-        if not (predictions / folder).is_dir():
-            raise InputError(f"no predictions in {predictions / folder}: run the stage that makes {name}")
-    return [predictions / folder for folder in names]
+    if "/" in name:
+        return [folder_of(name, places)]
+    return [folder_of(f"{name}/{seed}", places) for seed in ([0] if seeds_of(name, places) == [0] else seeds)]
 
 
 def sums(texts: pd.DataFrame, folders: list[Path], split: str) -> np.ndarray:

@@ -6,20 +6,20 @@ from pathlib import Path
 import pandas as pd
 
 from pipeline.reporting import style
-from pipeline.reporting.table import Row, folders_of
+from pipeline.reporting.table import Table
 
 
-def draw(rows: list[Row], predictions: Path, seeds: list[int]) -> str:
-    """Reads curve.csv of each row's seeds; an SVG."""
+def draw(built: pd.DataFrame, table: Table) -> str:
+    """A table's rows, as table.build has them, from curve.csv of each one's seeds; an SVG."""
     with style.figure(8, 4.5) as figure:
         axes = figure.add_subplot()
         axes.set_ylabel("validation perplexity")
-        for row in rows:
-            curves = [folder / "curve.csv" for folder in folders_of(row, predictions, seeds)]
+        for name, row in built.iterrows():
+            curves = [folder / "curve.csv" for folder in table.folders(name)]
             colour = None
             for file in filter(Path.is_file, curves):
                 curve = pd.read_csv(file)
-                label = f"{row.row}, n={row.n} h={row.h} m={row.m}{' direct' if row.direct else ''}"
+                label = f"{row['row']}, n={row['n']} h={row['h']} m={row['m']}" + " direct" * row["direct"]
                 (line,) = axes.plot(
                     curve["epoch"],
                     curve["valid_perplexity"],
@@ -29,8 +29,8 @@ def draw(rows: list[Row], predictions: Path, seeds: list[int]) -> str:
                     label=None if colour else label,
                 )
                 colour = line.get_color()
-            if colour and "valid" in row.paper:
-                axes.axhline(row.paper["valid"], color=colour, linestyle=":", linewidth=1)
+            if colour and pd.notna(row["paper_valid"]):
+                axes.axhline(row["paper_valid"], color=colour, linestyle=":", linewidth=1)
                 axes.set_ylabel("validation perplexity; dotted: the paper's")
         axes.xaxis.get_major_locator().set_params(integer=True)
         axes.set_xlabel("epoch")

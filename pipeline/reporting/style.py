@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import matplotlib
-from cycler import cycler
 from matplotlib.figure import Figure
+from matplotlib.rcsetup import cycler
 
 INK = "#010203"  # stands for the surrounding text's colour until the figure is written
 OURS, PAPER = "#3f83d6", "#d07a2d"  # legible on white and on black, as all of these

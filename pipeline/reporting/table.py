@@ -1,89 +1,120 @@
-"""A comparison table: our perplexities, from arrays of log-probabilities, beside the paper's."""
+"""A comparison table: our perplexities, from arrays of log-probabilities, beside the paper's.
 
-from collections.abc import Collection
+conf/table/<name>.yaml is the list: the stages of a dvc.yaml train, count and mix what stands there, and here each is a
+row. Its shape is what run.json says of it.
+"""
+
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
+from pipeline.data import run
 from pipeline.data.corpus import SPLITS, Corpus
 from pipeline.data.errors import InputError
 from pipeline.data.evaluation import perplexity
-from pipeline.data.predictions import read_predictions
+from pipeline.data.predictions import folder_of, read_predictions
 
-ARCHITECTURE = ["row", "model", "n", "c", "h", "m", "direct", "mix"]
+SHAPE = ["n", "c", "h", "m", "direct", "mix"]
 FIGURES = ["train", "valid", "test", "valid_sd", "test_sd", "valid_raw", "test_raw", "valid_seen", "test_seen"]
 PAPER = ["paper_train", "paper_valid", "paper_test"]
-COLUMNS = [*ARCHITECTURE, "seeds", *FIGURES, *PAPER]
+COLUMNS = ["row", "model", *SHAPE, "seeds", *FIGURES, *PAPER]
 WHOLE = ["n", "c", "h", "m", "seeds"]
 TYPES = dict.fromkeys(WHOLE, "Int64") | dict.fromkeys([*FIGURES, *PAPER], float)
 
 
 @dataclass
-class Row:
-    """One row of the paper's table: its label and architecture, our model's name, the paper's figures."""
+class Mixed:
+    """Each of the networks, mixed in each of the ways, is a row <network>-<way>."""
 
-    row: str
-    name: str  # folder below predictions
-    model: str  # network or ngram
-    n: int
-    c: int | None = None  # classes
-    h: int | None = None
-    m: int | None = None
-    direct: bool | None = None
-    mix: bool | None = None
-    paper: dict[str, float] = field(default_factory=dict)
+    networks: list[str] = field(default_factory=list)
+    ways: list[str] = field(default_factory=list)  # files of conf/mix
+
+
+@dataclass
+class Row:
+    """What the paper prints of a row."""
+
+    row: str = ""  # its label
+    train: float | None = None  # its perplexities, where it prints them
+    valid: float | None = None  # its perplexities, where it prints them
+    test: float | None = None  # its perplexities, where it prints them
 
 
 @dataclass
 class Table:
     """conf/table/<name>.yaml."""
 
-    rows: list[Row]
-    extra: list[Row]  # what the paper's table does not have
+    seeds: list[int]  # of each network that is trained, and of its mixtures; all else has seed 0
+    models: dict[str, list[str]]  # by the stage that makes them; the stages whose names begin with `train` have seeds
+    mix: Mixed
+    also: list[str]  # models of other tables that stand here too
+    rows: dict[str, Row]  # what the paper has, in its order
     yardsticks: list[str]  # rows to which the others are compared by ratio; the first stands in the README
     same_corpus: bool  # as the paper's, so that perplexities compare; if not, ratios to the yardsticks alone do
-    join: list[str]  # files of other tables whose rows join the extra ones, so that they need not be computed again
+    predictions: list[str]  # where the models are; the first folder that has one
+    dvc: str  # the file with the stages
+    clusterings: list[int] = field(default_factory=list)  # numbers of classes for the class n-grams
     note: str = ""  # what to know before reading it
 
+    def __post_init__(self):
+        unknown = [name for name in [*self.rows, *self.yardsticks] if name not in self.names]
+        if unknown:
+            raise InputError(f"table: {', '.join(unknown)}: no stage of table.models makes it, and table.also lacks it")
 
-def folders_of(row: Row, predictions: Path, seeds: list[int]) -> list[Path]:
-    """The folder of each seed of a row's model; an n-gram has seed 0. None where the model is not there at all.
+    @property
+    def names(self) -> dict[str, dict[int, str]]:
+        """Each model, the paper's rows first; of each seed the stage that makes it."""
+        file = "" if self.dvc == "dvc.yaml" else f"{self.dvc}:"
+        found: dict[str, dict[int, str]] = {}
+        for stage, models in self.models.items():
+            for name in models:
+                seeded = {seed: f"{file}{stage}@{name}-{seed}" for seed in self.seeds}
+                found[name] = seeded if stage.startswith("train") else {0: f"{file}{stage}@{name}"}
+        for network in self.mix.networks:
+            for way in self.mix.ways:
+                found[f"{network}-{way}"] = {seed: f"{file}mix@{network}-{way}-{seed}" for seed in self.seeds}
+        found |= {name: {0: ""} for name in self.also}
+        return {name: found[name] for name in [*(name for name in self.rows if name in found), *found]}
 
-    Raises InputError where other seeds are there, but not all of these.
-    """
-    folders = [predictions / row.name / str(seed) for seed in (seeds if row.model == "network" else [0])]
-    missing = [folder for folder in folders if not (folder / "valid.npy").is_file()]
-    if missing and any((predictions / row.name).glob("*/valid.npy")):
-        raise InputError(f"no predictions in {missing[0]}, though other seeds of {row.name} are there: run `dvc repro`")
-    return [] if missing else folders
+    def folders(self, name: str) -> list[Path]:
+        """The folder of each seed of a model. Raises InputError, with the stage to run, where one is missing."""
+        return [folder_of(f"{name}/{seed}", self.predictions, stage) for seed, stage in self.names[name].items()]
+
+    def printed(self, name: str) -> bool:
+        """Whether the paper prints a figure of it."""
+        row = self.rows.get(name, Row())
+        return any(getattr(row, split) is not None for split in SPLITS)
 
 
-def build(rows: list[Row], predictions: Path, corpus: Corpus, seeds: list[int]) -> pd.DataFrame:
-    """One line for each row whose arrays are there, indexed by our model's name.
+def shape(folder: Path, places: Sequence[str | Path]) -> dict[str, object]:
+    """Whether a network or an n-gram lies in a folder, and its n, c, h, m, direct and mix, as run.json has them."""
+    made = run.read(folder)
+    if made.stage == "train":
+        model = made.config["model"]
+        return {"model": "network", "mix": False} | {key: model[key] for key in ("n", "h", "m", "direct")}
+    if made.stage == "ngram":
+        ngram = made.config["ngram"]
+        return {"model": "ngram", "n": ngram["order"], "c": ngram["classes"] or None}
+    if made.stage in ("mix", "shortlist"):
+        of = made.config["mix"]["components"] if made.stage == "mix" else [made.config["network"]]
+        shapes = [shape(folder_of(name, places), places) for name in of]
+        first = next((each for each in shapes if each["model"] == "network"), shapes[0] | {"c": None})
+        return first | {"mix": True}
+    return {"model": "ngram"}
+
+
+def build(table: Table, corpus: Corpus) -> pd.DataFrame:
+    """One line for each model of the table, indexed by its name.
 
     Means over seeds, and standard deviations where there are several.
     valid, test: with the share for unseen words; *_raw: before it; *_seen: over tokens whose word training shows;
-    train: raw, seed 0.
+    train: raw, seed 0. Raises InputError where a model's predictions are missing or of another corpus.
     """
-    folders = {row.name: folders_of(row, predictions, seeds) for row in rows}
-    there = [row for row in rows if folders[row.name]]
-    lines = [_line(row, folders[row.name], corpus) for row in there]
-    table = pd.DataFrame(lines, columns=COLUMNS, index=pd.Index([row.name for row in there], name="name"))
-    return table.astype(TYPES)
-
-
-def join(table: pd.DataFrame, files: list[Path], above: Collection[str] = ()) -> pd.DataFrame:
-    """The table and the rows of other tables' CSV files. Raises InputError for a row twice; above: names taken."""
-    for file in files:
-        if not file.is_file():
-            raise InputError(f"table.join: no file {file}: check it out again, or give table.join=[]")
-        other = read(file)
-        if twice := [name for name in other.index if name in table.index or name in above]:
-            raise InputError(f"table.join: {file} has rows that this table has too: {', '.join(twice)}")
-        table = pd.concat([table, other])
-    return table
+    lines = {name: _line(name, table, corpus) for name in table.names}
+    return pd.DataFrame.from_dict(lines, orient="index", columns=COLUMNS).rename_axis("name").astype(TYPES)
 
 
 def read(file: Path) -> pd.DataFrame:
@@ -91,9 +122,12 @@ def read(file: Path) -> pd.DataFrame:
     return pd.read_csv(file, index_col="name").astype(TYPES)
 
 
-def _line(row: Row, folders: list[Path], corpus: Corpus) -> dict:
-    line = {key: getattr(row, key) for key in ARCHITECTURE}
-    line |= {f"paper_{split}": row.paper.get(split) for split in SPLITS} | {"seeds": len(folders)}
+def _line(name: str, table: Table, corpus: Corpus) -> dict:
+    folders, paper = table.folders(name), table.rows.get(name, Row())
+    for folder in folders:
+        run.check_corpus(run.read(folder), folder, corpus)
+    line = {"row": paper.row or name, "seeds": len(folders)} | shape(folders[0], table.predictions)
+    line |= {f"paper_{split}": getattr(paper, split) for split in SPLITS}
     if (folders[0] / "raw" / "train.npy").is_file():
         line["train"] = perplexity(read_predictions(folders[0], "raw/train"))
     for split in ("valid", "test"):

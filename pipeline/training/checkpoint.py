@@ -3,20 +3,17 @@
 import hashlib
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import torch
 from filelock import FileLock, Timeout
-from safetensors import safe_open
-from safetensors.torch import load_file, save_file
-from torch import Tensor
 
 from pipeline.data.errors import InputError
 from pipeline.data.files import replacing
 
-CODE = Path(__file__).parents[1]
+PIPELINE = Path(__file__).parents[1]
 
 
 class CheckpointFile:
@@ -35,23 +32,19 @@ class CheckpointFile:
         """Whether it is time."""
         return time.monotonic() - self.written >= self.seconds
 
-    def write(self, tensors: dict[str, Tensor], progress: dict) -> None:
+    def write(self, state: dict) -> None:
         """Replaces the file."""
         with replacing(self.path) as temporary:
-            save_file({k: v.contiguous() for k, v in tensors.items()}, temporary, {"progress": json.dumps(progress)})
+            torch.save(state, temporary)
             self.complete()
         self.written = time.monotonic()
 
     def complete(self) -> None:
         """The new file is written and will now replace the old one."""
 
-    def read(self) -> tuple[dict[str, Tensor], dict] | None:
+    def read(self) -> dict | None:
         """What the file holds, or None where there is none."""
-        if not self.path.is_file():
-            return None
-        with safe_open(self.path, framework="pt") as file:
-            progress = json.loads(file.metadata()["progress"])
-        return load_file(self.path), progress
+        return torch.load(self.path, weights_only=True, map_location="cpu") if self.path.is_file() else None
 
 
 class Forgetful:
@@ -59,7 +52,7 @@ class Forgetful:
 
     def tick(self, save: Callable[[], None]) -> None: ...
 
-    def write(self, tensors: dict[str, Tensor], progress: dict) -> None: ...
+    def write(self, state: dict) -> None: ...
 
     def read(self) -> None:
         return None
@@ -69,14 +62,14 @@ Checkpoint = CheckpointFile | Forgetful
 
 
 @contextmanager
-def claim(folder: Path, what: dict) -> Iterator[Path]:
+def claim(folder: Path, what: dict, code: Iterable[Path]) -> Iterator[Path]:
     """The checkpoint file of a training, for this process alone; removed when the block ends well.
 
-    what: all that decides its numbers. The code that trains is added here. Raises InputError where another process
+    what: all that decides its numbers; code: the files that do. Raises InputError where another process
     holds it.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{_key(what)}.safetensors"
+    path = folder / f"{_key(what, code)}.pt"
     lock = FileLock(path.with_suffix(".lock"))
     try:
         lock.acquire(timeout=0)
@@ -91,8 +84,15 @@ def claim(folder: Path, what: dict) -> Iterator[Path]:
         lock.release()  # the lock's file stays: to remove it would let two others each lock a file of that name
 
 
-def _key(what: dict) -> str:
+def code_of(family: str) -> list[Path]:
+    """The code that decides the numbers of a training: what the stage train of a dvc.yaml depends on."""
+    networks = (PIPELINE / "networks" / f"{name}.py" for name in ("base", "softmax", family))
+    folders = (file for folder in ("data", "training") for file in (PIPELINE / folder).glob("*.py"))
+    return [PIPELINE / "__init__.py", PIPELINE / "train.py", *networks, *folders]
+
+
+def _key(what: dict, code: Iterable[Path]) -> str:
     key = hashlib.sha256(json.dumps(what | {"torch": torch.__version__}, sort_keys=True).encode())
-    for source in sorted(file for folder in ("data", "networks", "training") for file in (CODE / folder).glob("*.py")):
-        key.update(source.read_bytes())
+    for file in sorted(code):
+        key.update(file.read_bytes())
     return key.hexdigest()[:24]

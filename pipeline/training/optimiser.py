@@ -1,66 +1,35 @@
-"""Two optimisers that update only the rows a batch touched: the paper's gradient ascent, and Adam."""
+"""torch's optimisers for a recipe: gradient ascent as in the paper, or Adam, lazily on the rows that a batch touches.
+
+Adam that moves all rows would cost |V| of them a step, where the sampled softmax touches a tenth.
+"""
 
 import torch
-from torch import Tensor, nn
 
-from pipeline.networks.base import Gradient
-
-
-class Ascent:
-    """theta += e_t dL/dtheta summed over the words of the batch (paper, section 3; L: the log-likelihood)."""
-
-    def state(self) -> dict[str, Tensor]:
-        """What a checkpoint must keep beside the parameters: nothing."""
-        return {}
-
-    @torch.no_grad()
-    def step(self, network: nn.Module, gradient: Gradient, rate: float, batch: int) -> None:
-        """One update. The gradient is a mean over `batch` words, the update the sum of theirs, each times `rate`."""
-        for name, (rows, slope) in gradient.slopes.items():
-            parameter = network.get_parameter(name)
-            if rows is None:
-                parameter.add_(slope, alpha=-rate * batch)
-            else:
-                parameter.index_add_(0, rows, slope, alpha=-rate * batch)
+from pipeline.networks.base import Network
+from pipeline.training.recipe import Recipe
 
 
-class Adam:
-    """Adam (Kingma and Ba 2015), lazily: the moments of a row move only when the row is touched.
+def make_optimisers(network: Network, recipe: Recipe) -> list[torch.optim.Optimizer]:
+    """For all parameters that train; SparseAdam for the tables where their gradients are sparse."""
+    named = {name: parameter for name, parameter in network.named_parameters() if parameter.requires_grad}
+    if recipe.optimiser == "ascent":
+        return [torch.optim.SGD(named.values(), recipe.rate)]
+    adam = {"lr": recipe.rate, "betas": (recipe.beta1, recipe.beta2), "eps": recipe.epsilon}
+    tables = [named.pop(name) for name in network.tables if name in named] if network.sparse else []
+    lazy = [torch.optim.SparseAdam(tables, **adam)] if tables else []
+    return [*lazy, torch.optim.Adam(named.values(), **adam, fused=True)]
 
-    Moving all of them would cost |V| rows a step where the sampled softmax touches a tenth.
+
+def update(optimisers: list[torch.optim.Optimizer], recipe: Recipe, rate: float, step: int, words: int) -> None:
+    """Update number `step`, from 1, with the gradient of a mean over so many words.
+
+    The paper's: theta += e_t dL/dtheta summed over the words (section 3; L: the log-likelihood). SparseAdam adds
+    epsilon before it corrects the second moment's bias, Adam after: here both as Adam.
     """
-
-    def __init__(self, network: nn.Module, beta1: float, beta2: float, epsilon: float):
-        self.beta1, self.beta2, self.epsilon = beta1, beta2, epsilon
-        self.steps = torch.zeros((), dtype=torch.int64)
-        self.first = {name: torch.zeros_like(p) for name, p in network.named_parameters()}
-        self.second = {name: torch.zeros_like(p) for name, p in network.named_parameters()}
-
-    def state(self) -> dict[str, Tensor]:
-        """What a checkpoint must keep: the tensors themselves, to be read and to be written into."""
-        moments = {f"first.{k}": v for k, v in self.first.items()} | {f"second.{k}": v for k, v in self.second.items()}
-        return moments | {"steps": self.steps}
-
-    @torch.no_grad()
-    def step(self, network: nn.Module, gradient: Gradient, rate: float, batch: int) -> None:
-        """One update at `rate`; the scale of the gradient, and so `batch`, matters to epsilon alone."""
-        self.steps += 1
-        steps = int(self.steps)
-        correction = (1 - self.beta2**steps) ** 0.5
-        rate = rate * correction / (1 - self.beta1**steps)
-        epsilon = self.epsilon * correction
-        for name, (rows, slope) in gradient.slopes.items():
-            parameter, first, second = network.get_parameter(name), self.first[name], self.second[name]
-            if rows is None:
-                m, v = first, second
-            else:
-                m, v = first[rows], second[rows]
-            m.lerp_(slope, 1 - self.beta1)
-            v.mul_(self.beta2).addcmul_(slope, slope, value=1 - self.beta2)
-            change = torch.div(m, v.sqrt().add_(epsilon), out=slope)
-            if rows is None:
-                parameter.add_(change, alpha=-rate)
-            else:
-                first.index_copy_(0, rows, m)
-                second.index_copy_(0, rows, v)
-                parameter.index_add_(0, rows, change, alpha=-rate)
+    for optimiser in optimisers:
+        for group in optimiser.param_groups:
+            group["lr"] = rate * words if isinstance(optimiser, torch.optim.SGD) else rate
+            if isinstance(optimiser, torch.optim.SparseAdam):
+                group["eps"] = recipe.epsilon * (1 - recipe.beta2**step) ** 0.5
+        optimiser.step()
+        optimiser.zero_grad()

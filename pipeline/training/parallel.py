@@ -2,7 +2,8 @@
 
 Data-parallel: each rank takes its part of every batch, and the gradients are summed over the ranks.
 Parameter-parallel: each rank owns a block of output units, that is of rows of WU and b. For each example only the
-largest logit, the sum of exponentials, the target's logit and the gradient on [x; a] go from rank to rank.
+largest of the ranks' log sums of exponentials, their sum, the target's score and the gradient on [x; a] go from rank to
+rank.
 
 Every rank runs the same training loop with the same seed, so batches, candidates and dropout are those of one process
 alone; losses differ from its by float rounding. Without a process group each class is the network alone.
@@ -15,9 +16,8 @@ import torch.distributed as dist
 from torch import Tensor, nn
 
 from pipeline.networks import feedforward
-from pipeline.networks.architecture import Architecture
-from pipeline.networks.base import Gradient
-from pipeline.networks.softmax import Slope, log_partition
+from pipeline.networks.base import Architecture
+from pipeline.networks.softmax import log_partition
 
 
 class _Exchange:
@@ -28,9 +28,9 @@ class _Exchange:
         self.ranks = dist.get_world_size() if dist.is_initialized() else 1
         self.bytes, self.seconds = 0, 0.0
 
-    def block(self, size: int) -> tuple[int, int]:
-        """This rank's part of so many things: first and end."""
-        return size * self.rank // self.ranks, size * (self.rank + 1) // self.ranks
+    def block(self, size: int) -> slice:
+        """This rank's part of so many things."""
+        return slice(size * self.rank // self.ranks, size * (self.rank + 1) // self.ranks)
 
     def reduce(self, tensor: Tensor, largest: bool = False) -> Tensor:
         """The sum over the ranks, or the largest, in place."""
@@ -42,45 +42,60 @@ class _Exchange:
         return tensor
 
 
+class _Sum(torch.autograd.Function):
+    """The sum over the ranks; each rank goes on with all of it, so each has its whole gradient already."""
+
+    @staticmethod
+    def forward(ctx, tensor: Tensor, exchange: _Exchange) -> Tensor:
+        return exchange.reduce(tensor.clone())
+
+    @staticmethod
+    def backward(ctx, gradient: Tensor) -> tuple[Tensor, None]:
+        return gradient, None
+
+
+class _Spread(torch.autograd.Function):
+    """A tensor that all ranks have, for each to use in its own way; the gradient is the sum of theirs."""
+
+    @staticmethod
+    def forward(ctx, tensor: Tensor, exchange: _Exchange) -> Tensor:
+        ctx.exchange = exchange
+        return tensor.view_as(tensor)
+
+    @staticmethod
+    def backward(ctx, gradient: Tensor) -> tuple[Tensor, None]:
+        return ctx.exchange.reduce(gradient.clone()), None
+
+
 class DataParallel(feedforward.Network):
-    """The network of the paper; each rank computes the gradient of its part of the batch."""
+    """The network of the paper; the output layer, where the time goes, sees this rank's part of each batch.
+
+    What lies before is done for the whole batch on each rank, so that all look up the same words and draw the same
+    dropout.
+    """
 
     def __init__(self, architecture: Architecture, vocabulary: int):
         super().__init__(architecture, vocabulary)
         self.exchange = _Exchange()
+        for parameter in self.parameters():
+            parameter.register_post_accumulate_grad_hook(self._sum_gradient)
 
-    @torch.no_grad()
-    def gradient(
-        self,
-        context: Tensor,
-        target: Tensor,
-        candidates: Tensor,
-        log_inclusion: Tensor,
-        dropout: float = 0.0,
-        generator: torch.Generator | None = None,
-    ) -> Gradient:
-        """The whole batch's gradient, of which this rank computes a part."""
-        first, end = self.exchange.block(len(target))
-        self._skip(first, dropout, generator)
-        words = torch.unique(context)
-        if end > first:
-            part = slice(first, end)
-            own = super().gradient(context[part], target[part], candidates, log_inclusion, dropout, generator)
-        else:  # fewer words than ranks
-            own = super().gradient(context[:1], target[:1], candidates, log_inclusion)
-        self._skip(len(target) - end, dropout, generator)
-        share = (end - first) / len(target)
-        touched, slope = own.slopes["C"]
-        whole = slope.new_zeros(len(words), slope.shape[1])
-        own.slopes["C"] = words, whole.index_copy_(0, torch.searchsorted(words, touched), slope)
-        for _, slope in own.slopes.values():
-            self.exchange.reduce(slope.mul_(share))
-        return Gradient(self.exchange.reduce(own.loss * share), own.slopes)
+    def _sum_gradient(self, parameter: nn.Parameter) -> None:
+        if parameter.grad.is_sparse:
+            parameter.grad = parameter.grad.coalesce()  # the same rows on each rank
+            self.exchange.reduce(parameter.grad.values())
+        else:
+            self.exchange.reduce(parameter.grad)
 
-    def _skip(self, examples: int, dropout: float, generator: torch.Generator | None) -> None:
-        """Draws the dropout of examples that other ranks see, so that all generators stay together."""
-        if dropout:
-            torch.rand(examples, self.WU.shape[1], dtype=self.WU.dtype, device=self.WU.device, generator=generator)
+    def output_inputs(self, context: Tensor) -> Tensor:
+        """[x; a] of this rank's part of a batch that is trained on, of all contexts otherwise."""
+        z = super().output_inputs(context)
+        return z[self.exchange.block(len(z))] if self.training else z
+
+    def cross_entropy(self, y: Tensor, column: Tensor) -> Tensor:
+        """The whole batch's, from the scores y of this rank's part."""
+        own = column[self.exchange.block(len(column))]
+        return _Sum.apply(nn.functional.cross_entropy(y, own, reduction="sum") / len(column), self.exchange)
 
 
 class ParameterParallel(feedforward.Network):
@@ -90,9 +105,9 @@ class ParameterParallel(feedforward.Network):
         super().__init__(architecture, vocabulary)
         self.exchange = _Exchange()
         self.vocabulary = vocabulary
-        self.first, self.end = self.exchange.block(vocabulary)
-        self.WU = nn.Parameter(self.WU.detach()[self.first : self.end].clone())
-        self.b = nn.Parameter(self.b.detach()[self.first : self.end].clone())
+        self.block = self.exchange.block(vocabulary)
+        self.WU = nn.Parameter(self.WU.detach()[self.block].clone())
+        self.b = nn.Parameter(self.b.detach()[self.block].clone())
 
     @torch.no_grad()
     def initialise(
@@ -103,8 +118,8 @@ class ParameterParallel(feedforward.Network):
         whole.initialise(features, weights, bias, generator)
         self.C.copy_(whole.C)
         self.H.copy_(whole.H)
-        self.WU.copy_(whole.WU[self.first : self.end])
-        self.b.copy_(whole.b[self.first : self.end])
+        self.WU.copy_(whole.WU[self.block])
+        self.b.copy_(whole.b[self.block])
         return self
 
     @torch.no_grad()
@@ -113,43 +128,47 @@ class ParameterParallel(feedforward.Network):
         state = self.state_dict()
         for name in ("WU", "b"):
             full = state[name].new_zeros(self.vocabulary, *state[name].shape[1:])
-            full[self.first : self.end] = state[name]
+            full[self.block] = state[name]
             state[name] = self.exchange.reduce(full)
         return state
+
+    def output_inputs(self, context: Tensor) -> Tensor:
+        """[x; a], whose gradient comes from all ranks' output units."""
+        return _Spread.apply(super().output_inputs(context), self.exchange)
 
     @torch.no_grad()
     def log_probabilities(self, context: Tensor, target: Tensor) -> Tensor:
         """Exact natural-log probability (B,) of each target (B,) after its context (B, n-1)."""
         z = self.output_inputs(context)
-        total = log_partition(z, self.WU, self.b)
-        largest = self.exchange.reduce(total.clone(), largest=True)
-        sums = torch.stack([(total - largest).exp_(), self._own_logits(z, target)])
-        exponentials, own = self.exchange.reduce(sums)
-        return own - largest - exponentials.log()
+        row, held = self._own(target)
+        own = ((z * self.WU[row]).sum(1) + self.b[row]) * held
+        return -self._losses(log_partition(z, self.WU, self.b), own)
 
-    def _own_logits(self, z: Tensor, target: Tensor) -> Tensor:
-        """The target's logit where it is of this rank's block, else zero, (B,)."""
-        mine = (target >= self.first) & (target < self.end)
-        row = torch.where(mine, target - self.first, 0)
-        return ((z * self.WU[row]).sum(1) + self.b[row]) * mine
+    def loss(
+        self, context: Tensor, target: Tensor, words: Tensor | None = None, log_inclusion: Tensor | None = None
+    ) -> Tensor:
+        """The loss of the whole softmax, of which this rank's words are a part."""
+        if words is None:
+            y, constant = self(context), 0.0
+            column, held = self._own(target)
+        else:
+            row, mine = self._own(words)
+            y = self(context, row[mine]) - log_inclusion[mine]
+            place = torch.searchsorted(words, target)
+            constant = log_inclusion[place].mean()
+            held = mine[place]
+            column = torch.where(held, mine.cumsum(0)[place] - 1, 0)
+        own = torch.where(held, y.gather(1, column[:, None])[:, 0], 0) if y.shape[1] else y.sum(1)
+        return self._losses(torch.logsumexp(y, 1), own).mean() - constant
 
-    @torch.no_grad()
-    def output_gradient(
-        self, z: Tensor, target: Tensor, candidates: Tensor, log_inclusion: Tensor
-    ) -> tuple[Tensor, Tensor, Slope, Slope]:
-        """Loss and gradient on z (B, D): the whole, the same on each rank; on WU and b: of this rank's candidates."""
-        mine = (candidates >= self.first) & (candidates < self.end)
-        rows = candidates[mine] - self.first
-        weight = self.WU[rows]
-        y = torch.addmm(self.b[rows] - log_inclusion[mine], z, weight.T)
-        top = y.amax(1) if len(rows) else torch.full_like(z[:, 0], -torch.inf)
-        y -= self.exchange.reduce(top, largest=True)[:, None]
-        column = torch.searchsorted(rows, target - self.first).clamp(max=max(len(rows) - 1, 0))[:, None]
-        held = (target >= self.first) & (target < self.end)
-        own = torch.where(held, y.gather(1, column).squeeze(1), 0) if len(rows) else torch.zeros_like(top)
-        exponentials, own = self.exchange.reduce(torch.stack([y.exp_().sum(1), own]))
-        loss = (exponentials.log() - own).mean() - log_inclusion[torch.searchsorted(candidates, target)].mean()
-        y /= exponentials[:, None] * len(y)
-        if len(rows):
-            y.scatter_add_(1, column, torch.where(held, -1 / len(y), 0.0).to(y.dtype)[:, None])
-        return loss, self.exchange.reduce(y @ weight), (rows, y.T @ z), (rows, y.sum(0))
+    def _own(self, words: Tensor) -> tuple[Tensor, Tensor]:
+        """The row of each word in this rank's block, 0 for a word of another's, and whether it is of this block."""
+        mine = (words >= self.block.start) & (words < self.block.stop)
+        return torch.where(mine, words - self.block.start, 0), mine
+
+    def _losses(self, log_sum: Tensor, own: Tensor) -> Tensor:
+        """-log P of each target, (B,), from this rank's log sum of exponentials and the target's score, 0 where another
+        rank has it."""
+        top = self.exchange.reduce(log_sum.detach().clone(), largest=True)
+        exponentials, own = _Sum.apply(torch.stack([(log_sum - top).exp(), own]), self.exchange)
+        return top + exponentials.log() - own

@@ -14,18 +14,20 @@ from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 
-import joblib
 import torch
 import torch.distributed as dist
 
 from pipeline.data.errors import InputError
-from pipeline.networks.architecture import Architecture
-from pipeline.networks.base import Network
-from pipeline.networks.families import build
+from pipeline.networks.base import Architecture, Network, build
 from pipeline.training.checkpoint import CheckpointFile
 
 ALONE = ("none", "threads")
 KINDS = {"data": "DataParallel", "parameters": "ParameterParallel"}  # classes of pipeline.training.parallel
+
+
+def cores() -> int:
+    """How many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @dataclass
@@ -71,8 +73,8 @@ def joined(parallel: str, family: str, device: str) -> Iterator[Ranks]:
         raise InputError(f"parallel={parallel}: only the feedforward family trains so, and this is {family}")
     if parallel in ALONE and count > 1:
         raise InputError(f"{count} processes would train the same network each: say parallel=data or =parameters")
-    if parallel == "threads":
-        torch.set_num_threads(joblib.cpu_count())
+    # One thread a process (pipeline/__init__.py) unless more are asked for: what is summed in which order decides bits.
+    torch.set_num_threads(cores() if parallel == "threads" else 1)
     if parallel in ALONE or count == 1:
         yield Ranks(parallel, 0, 1, device)
         return
@@ -103,11 +105,11 @@ class _Together(CheckpointFile):
         """Waits until all have written, so that no file is replaced before every new one is there."""
         dist.barrier()
 
-    def read(self) -> tuple[dict[str, torch.Tensor], dict] | None:
+    def read(self) -> dict | None:
         """What the file holds, where all processes stand at the same step."""
         found = super().read()
         steps = [None] * dist.get_world_size()
-        dist.all_gather_object(steps, found and (found[1]["epoch"], found[1]["step"]))
+        dist.all_gather_object(steps, found and (found["progress"]["epoch"], found["progress"]["step"]))
         if len(set(steps)) == 1:
             return found
         raise InputError(

@@ -35,8 +35,11 @@ def inclusion_probabilities(counts: np.ndarray, samples: int, power: float) -> n
 class Sampler(Protocol):
     """Draws the candidates of each training step."""
 
-    def draw(self, targets: Tensor, generator: torch.Generator) -> tuple[Tensor, Tensor]:
-        """Candidates (K,), rising ids with every target among them, and what is taken off each one's logit (K,)."""
+    full: bool  # no sampling: all words take part
+
+    def draw(self, targets: Tensor) -> tuple[Tensor | None, Tensor | None]:
+        """Candidates (K,), rising ids with every target among them, and what is taken off each one's logit (K,), drawn
+        from torch's own generator; None and None where all words take part."""
 
 
 class PoissonSampler:
@@ -46,14 +49,12 @@ class PoissonSampler:
         self.inclusion = inclusion  # (V,)
         self.full = bool((inclusion >= 1).all())
 
-    def draw(self, targets: Tensor, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+    def draw(self, targets: Tensor) -> tuple[Tensor | None, Tensor | None]:
         """Candidates (K,), rising ids with every target among them, and log pi of each (K,)."""
         if self.full:
-            words = len(self.inclusion)
-            return torch.arange(words, device=targets.device), torch.zeros_like(self.inclusion)
+            return None, None
         inclusion = self.inclusion.index_fill(0, targets, 1)
-        chance = torch.rand(len(inclusion), generator=generator, device=inclusion.device)
-        candidates = (chance < inclusion).nonzero().squeeze(1)
+        candidates = (torch.rand_like(inclusion) < inclusion).nonzero().squeeze(1)
         return candidates, inclusion[candidates].log_()
 
 
@@ -64,14 +65,16 @@ class ImportanceSampler:
     c_i / (k q_i). A target that was not drawn has no part in the sum, only its own logit.
     """
 
+    full = False
+
     def __init__(self, proposal: Tensor, samples: int):
         self.log_q = proposal.log()  # (V,)
         self.cumulative = proposal.double().cumsum(0)
         self.samples = samples
 
-    def draw(self, targets: Tensor, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+    def draw(self, targets: Tensor) -> tuple[Tensor, Tensor]:
         """Candidates (K,), rising ids with every target among them, and log (k q_i / c_i) of each (K,)."""
-        chance = torch.rand(self.samples, dtype=torch.float64, generator=generator, device=targets.device)
+        chance = torch.rand(self.samples, dtype=torch.float64, device=targets.device)
         words = torch.searchsorted(self.cumulative, chance * self.cumulative[-1]).clamp_(max=len(self.log_q) - 1)
         times = torch.bincount(words, minlength=len(self.log_q))
         candidates = times.bool().index_fill(0, targets, True).nonzero().squeeze(1)

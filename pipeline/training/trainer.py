@@ -10,25 +10,13 @@ import torch
 
 from pipeline.data import evaluation
 from pipeline.data.errors import InputError
-from pipeline.networks.base import Network
-from pipeline.networks.contexts import contexts
-from pipeline.networks.scoring import log_probabilities
+from pipeline.networks.base import Network, contexts, score
 from pipeline.training.checkpoint import Checkpoint
-from pipeline.training.optimiser import Adam, Ascent
+from pipeline.training.optimiser import make_optimisers, update
 from pipeline.training.recipe import Recipe, rate_at
 from pipeline.training.sampling import make_sampler
 
 DECAY_STEPS = 16  # weight decay passes over all weights, touched or not, so it is done for so many steps at once
-
-
-@dataclass(frozen=True)
-class Corpus:
-    """What training reads: ids of two splits, and what stands before the stream."""
-
-    train: np.ndarray
-    valid: np.ndarray
-    vocabulary: int
-    mark: int  # id of the text mark, the context before the very first word
 
 
 @dataclass
@@ -71,35 +59,38 @@ class Trainer:
         self,
         network: Network,
         recipe: Recipe,
-        corpus: Corpus,
+        train: np.ndarray,
+        valid: np.ndarray,
+        mark: int,
         seed: int,
         device: str,
         checkpoint: Checkpoint,
         features: np.ndarray | None = None,
     ):
-        """network: its parameters are set here; features: C (V, m) at the start, scaled to the recipe's deviation."""
-        self.recipe, self.corpus, self.seed, self.checkpoint = recipe, corpus, seed, checkpoint
+        """network: its parameters are set here; train, valid: ids of two splits; mark: id of the text mark, the context
+        before the very first word; features: C (V, m) at the start, scaled to the recipe's deviation."""
+        self.recipe, self.seed, self.checkpoint = recipe, seed, checkpoint
         self.device = torch.device(device)
-        counts = np.bincount(corpus.train, minlength=corpus.vocabulary)
+        counts = np.bincount(train, minlength=len(network.C))
         self.sampler = make_sampler(recipe.sampling, counts, recipe.samples, recipe.power, self.device)
         unigram = torch.tensor(np.log((counts + 1) / (counts + 1).sum()), dtype=torch.float32)
         start = torch.Generator().manual_seed(seed)
         self.network = network.initialise(recipe.features, recipe.weights, unigram, start).to(self.device)
         if features is not None:
             self._start_from(torch.from_numpy(features).to(self.device))
+        self.network.dropout.p = recipe.dropout
+        self.network.sparse = not self.sampler.full
+        self.network.C.requires_grad_(not recipe.frozen)
         self.best = {name: tensor.clone() for name, tensor in self.network.state_dict().items()}
-        self.optimiser = (
-            Adam(self.network, recipe.beta1, recipe.beta2, recipe.epsilon) if recipe.optimiser == "adam" else Ascent()
-        )
-        self.generator = torch.Generator(self.device)
+        self.optimisers = make_optimisers(self.network, recipe)
         self.progress = Progress()
         n = network.architecture.n
-        stream = np.concatenate([np.full(n - 1, corpus.mark, dtype=corpus.train.dtype), corpus.train])
+        stream = np.concatenate([np.full(n - 1, mark, dtype=train.dtype), train])
         self.windows = torch.from_numpy(stream).to(self.device).unfold(0, n, 1)  # (T, n), a view: context and target
-        self.steps = math.ceil(len(corpus.train) / recipe.batch)
-        stopping = stopping_tokens(len(corpus.valid), recipe.stopping_block, recipe.stopping_every)
-        self.stopping_context = contexts(corpus.valid, corpus.train, n, corpus.mark)[stopping]
-        self.stopping_target = corpus.valid[stopping]
+        self.steps = math.ceil(len(train) / recipe.batch)
+        stopping = stopping_tokens(len(valid), recipe.stopping_block, recipe.stopping_every)
+        self.stopping_context = contexts(valid, train, n, mark)[stopping]
+        self.stopping_target = valid[stopping]
         self.unseen = counts == 0
 
     @torch.no_grad()
@@ -137,9 +128,9 @@ class Trainer:
         """Goes through the training part once, from where the epoch stands."""
         progress, recipe = self.progress, self.recipe
         shuffle = np.random.default_rng([self.seed, progress.epoch])
-        order = torch.from_numpy(shuffle.permutation(len(self.corpus.train))).to(self.device)
+        order = torch.from_numpy(shuffle.permutation(len(self.windows))).to(self.device)
         if progress.step == 0:
-            self.generator.manual_seed(int(shuffle.integers(2**63)))
+            torch.manual_seed(int(shuffle.integers(2**63)))  # of candidates and dropout
         pending = torch.zeros((), dtype=torch.float64, device=self.device)
         while progress.step < self.steps:
             places = order[progress.step * recipe.batch : (progress.step + 1) * recipe.batch]
@@ -159,19 +150,19 @@ class Trainer:
         return epoch
 
     def _rate(self) -> float:
-        done = self.progress.epoch * self.steps + self.progress.step
-        return rate_at(self.recipe, done, self.recipe.epochs * self.steps)
+        return rate_at(self.recipe, self._done(), self.recipe.epochs * self.steps)
+
+    def _done(self) -> int:
+        return self.progress.epoch * self.steps + self.progress.step
 
     def _step(self, places: torch.Tensor) -> torch.Tensor:
         """One update on these places (B,) of the training part; returns the mean loss of its words."""
         window = self.windows[places].long()
         context, target = window[:, :-1], window[:, -1].contiguous()
-        candidates, log_inclusion = self.sampler.draw(target, self.generator)
-        slope = self.network.gradient(context, target, candidates, log_inclusion, self.recipe.dropout, self.generator)
-        if self.recipe.frozen:
-            del slope.slopes["C"]
-        self.optimiser.step(self.network, slope, self._rate(), len(places))
-        return slope.loss
+        self.network.train()
+        loss = self.network.backward(context, target, *self.sampler.draw(target))
+        update(self.optimisers, self.recipe, self._rate(), self._done() + 1, len(places))
+        return loss
 
     @torch.no_grad()
     def _decay(self, done: int) -> None:
@@ -181,15 +172,14 @@ class Trainer:
         """
         words = (done - 1) % (DECAY_STEPS * self.recipe.batch) + 1
         kept = max(1 - self._rate() * self.recipe.weight_decay, 0.0) ** words
-        for name, parameter in self.network.named_parameters():
-            if parameter.dim() > 1 and not (self.recipe.frozen and name == "C"):
+        for parameter in self.network.parameters():
+            if parameter.dim() > 1 and parameter.requires_grad:
                 parameter.mul_(kept)
 
     def _checked(self, loss: float, words: int) -> float:
         """A loss summed over so many words, if it is a number that exp can take (NaN is not below anything)."""
         if not loss < 700 * words:
-            progress = self.progress
-            step = progress.epoch * self.steps + progress.step
+            progress, step = self.progress, self._done()
             rate = rate_at(self.recipe, step - 1, self.recipe.epochs * self.steps)
             raise DivergenceError(
                 f"the loss is {loss / words:g} a word by step {step} (epoch {progress.epoch + 1}) at rate {rate:.3g}: "
@@ -201,7 +191,7 @@ class Trainer:
         """Evaluates, notes the line of the curve, and keeps the weights if they are the best so far."""
         progress = self.progress
         rate = self._rate()
-        raw = log_probabilities(self.network, self.stopping_context, self.stopping_target)
+        raw = score(self.network, self.stopping_context, self.stopping_target)
         self._checked(float(-raw.sum(dtype=np.float64)), len(raw))
         share = evaluation.fit_share(raw, self.stopping_target, self.unseen)
         treated = evaluation.apply_share(raw, self.stopping_target, self.unseen, share)
@@ -219,24 +209,29 @@ class Trainer:
         return epoch
 
     def save(self) -> None:
-        """Writes the checkpoint: parameters, best parameters, optimiser, random numbers, progress."""
+        """Writes the checkpoint: parameters, best parameters, optimisers, random numbers, progress."""
         now = time.perf_counter()
         self.progress.seconds, self.since = self.progress.seconds + now - self.since, now
-        self.checkpoint.write(self._tensors() | {"generator": self.generator.get_state()}, asdict(self.progress))
+        self.checkpoint.write(
+            {
+                "network": self.network.state_dict(),
+                "best": self.best,
+                "optimisers": [optimiser.state_dict() for optimiser in self.optimisers],
+                "random": torch.get_rng_state(),
+                "random_cuda": torch.cuda.get_rng_state_all(),
+                "progress": asdict(self.progress),
+            }
+        )
 
     def resume(self) -> None:
         """Takes up the checkpoint, if there is one."""
         found = self.checkpoint.read()
         if found is None:
             return
-        tensors, progress = found
-        self.generator.set_state(tensors.pop("generator"))
-        with torch.no_grad():
-            for name, tensor in self._tensors().items():
-                tensor.copy_(tensors[name])
-        self.progress = Progress(**progress)
-
-    def _tensors(self) -> dict[str, torch.Tensor]:
-        network = {f"network.{name}": tensor for name, tensor in self.network.state_dict().items()}
-        best = {f"best.{name}": tensor for name, tensor in self.best.items()}
-        return network | best | {f"optimiser.{name}": tensor for name, tensor in self.optimiser.state().items()}
+        self.network.load_state_dict(found["network"])
+        self.best = found["best"]
+        for optimiser, state in zip(self.optimisers, found["optimisers"], strict=True):
+            optimiser.load_state_dict(state)
+        torch.set_rng_state(found["random"])
+        torch.cuda.set_rng_state_all(found["random_cuda"])
+        self.progress = Progress(**found["progress"])

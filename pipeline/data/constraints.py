@@ -1,0 +1,59 @@
+"""What a key of a configuration may hold, declared where the key is: `order: int = at_least(1)`.
+
+A dataclass calls check() in its __post_init__; OmegaConf builds inner dataclasses the same way, so each checks itself.
+What concerns several keys at once stays code in __post_init__.
+"""
+
+import dataclasses
+import math
+from collections.abc import Callable
+from typing import Any
+
+from pipeline.data.errors import InputError
+
+KEY = "constraint"  # in a field's metadata, which OmegaConf leaves alone
+
+
+@dataclasses.dataclass(frozen=True)
+class Constraint:
+    """What must hold of a value, and what the user reads where it does not."""
+
+    holds: Callable[[Any], bool]
+    remedy: str
+    when: Callable[[Any], bool] = lambda config: True  # where other keys of the same dataclass decide whether it counts
+
+
+def one_of(*known: str, default: Any = dataclasses.MISSING) -> Any:
+    """One of these names."""
+    return _field(Constraint(lambda value: value in known, f"choose one of {', '.join(known)}"), default)
+
+
+def above_zero(default: Any = dataclasses.MISSING, when: Callable[[Any], bool] = lambda config: True) -> Any:
+    """A finite number above zero. when: of the whole dataclass; where it is false the number may be anything."""
+    return _field(Constraint(lambda value: 0 < value < math.inf, "must be above zero", when), default)
+
+
+def at_least(least: float, below: float = math.inf, default: Any = dataclasses.MISSING) -> Any:
+    """A finite number of at least `least`, and below `below`."""
+    remedy = f"must be at least {least}" if least else "can't be negative"
+    if below < math.inf:
+        remedy = f"must be at least {least} and below {below}"
+    return _field(Constraint(lambda value: least <= value < below, remedy), default)
+
+
+def check(config: Any, prefix: str = "") -> None:
+    """Raises InputError that names the first key of a dataclass whose value is not what the key's field declares.
+
+    prefix: what the user writes before the key, such as `recipe.`.
+    """
+    for field in dataclasses.fields(config):
+        constraint, value = field.metadata.get(KEY), getattr(config, field.name)
+        if constraint and constraint.when(config) and not constraint.holds(value):
+            remedy = constraint.remedy
+            if isinstance(value, float) and not math.isfinite(value):
+                remedy = "must be a finite number"
+            raise InputError(f"{prefix}{field.name}={value!r}: {remedy}")
+
+
+def _field(constraint: Constraint, default: Any) -> Any:
+    return dataclasses.field(default=default, metadata={KEY: constraint})

@@ -1,0 +1,45 @@
+"""What the code imports, pyproject.toml declares; nothing is there only because another package needs it."""
+
+import ast
+import re
+import sys
+import tomllib
+from importlib.metadata import packages_distributions
+
+import pytest
+
+from pipeline.running.app import ROOT
+
+BY_PACKAGE = packages_distributions()
+FILES = sorted(file for folder in ("pipeline", "benchmarks", "tests") for file in (ROOT / folder).rglob("*.py"))
+OURS = {"pipeline", "benchmarks"} | {file.stem for file in (ROOT / "tests").glob("*.py")}
+
+
+def normal(name: str) -> str:
+    """A distribution's name as packaging compares it."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def declared() -> set[str]:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    wanted = sum(project["optional-dependencies"].values(), project["dependencies"])
+    return {normal(re.match(r"[\w.-]+", each)[0]) for each in wanted}
+
+
+def imported(file) -> set[str]:
+    """The top-level packages that a file imports, at any depth."""
+    found = set()
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            found.add(node.module.partition(".")[0])
+    return found
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(ROOT)))
+def test_what_is_imported_is_declared(file):
+    for package in imported(file) - sys.stdlib_module_names - OURS:
+        # A package of an extra that is not installed, such as kenlm, goes by its own name.
+        distributions = {normal(name) for name in BY_PACKAGE.get(package, [package])}
+        assert distributions & declared(), f"{file.name} imports {package}, of {', '.join(distributions)}"

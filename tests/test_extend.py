@@ -1,0 +1,90 @@
+"""docs/extend.md can be followed: in a checkout of its own every edit is made, DVC says what it would run, and what is
+small runs."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from itertools import chain
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from pipeline.data.files import read_json
+from pipeline.data.symbols import PARAGRAPH
+from pipeline.running.app import ROOT
+from pipeline.text.readers import read_brown, stream
+
+BLOCK = re.compile(r'^```(\w+)(?: title="([^"]+)")?\n(.*?)^```$', re.MULTILINE | re.DOTALL)
+PAGE = (ROOT / "docs" / "extend.md").read_text(encoding="utf-8")
+SECTIONS = re.findall(r"^## .*?(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture(scope="module")
+def checkout(brown_raw, tmp_path_factory):
+    """A clone of what is committed or about to be, without results, and a text of some Brown files as novel.txt."""
+    folder = tmp_path_factory.mktemp("checkout")
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True)
+    for name in filter(None, listed.stdout.split("\0")):
+        if (ROOT / name).is_file():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, folder / name)
+    pieces = chain.from_iterable(read_brown((brown_raw / name).open()) for name in ("cp01", "cp02", "cp03", "cp04"))
+    words = chain.from_iterable(stream(pieces, [PARAGRAPH]))
+    (folder / "novel.txt").write_text(" ".join(words).replace(PARAGRAPH, "\n\n"), encoding="utf-8")
+    subprocess.run(["git", "init", "--quiet"], cwd=folder, check=True)
+    return folder
+
+
+def run(checkout: Path, command: str) -> str:
+    """What a command of the page prints, in the project's environment."""
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    environment = os.environ | {"PATH": path, "MLFLOW_TRACKING_URI": f"sqlite:///{checkout / 'mlflow.db'}"}
+    ended = subprocess.run(["bash", "-euc", command], cwd=checkout, env=environment, capture_output=True, text=True)
+    assert ended.returncode == 0, command + ended.stdout + ended.stderr
+    return ended.stdout
+
+
+def edited(text: str, diff: str) -> str:
+    """A file's text after an edit as a diff shows it: lines that stay, go and come."""
+    lines = diff.splitlines(keepends=True)
+    before, after = ("".join(line[1:] for line in lines if line[0] in kept) for kept in (" -", " +"))
+    assert text.count(before) == 1, before
+    return text.replace(before, after)
+
+
+@pytest.mark.parametrize("section", SECTIONS, ids=[section.split("\n")[0] for section in SECTIONS])
+def test_each_edit_of_the_page_does_what_it_says(checkout, section):
+    """Sections build on the ones before only by the files that they add: edits of committed files are taken back."""
+    changed = {}
+    printed = ""
+    for kind, title, body in BLOCK.findall(section):
+        file = checkout / title
+        if kind == "diff":
+            changed.setdefault(file, file.read_text(encoding="utf-8"))
+            file.write_text(edited(file.read_text(encoding="utf-8"), body), encoding="utf-8")
+        elif title:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(body, encoding="utf-8")
+        elif kind == "sh":
+            printed = run(checkout, body)
+        elif kind == "text":
+            assert sorted(printed.splitlines()) == sorted(body.splitlines())
+    for file, text in changed.items():
+        file.write_text(text, encoding="utf-8")
+
+
+def test_the_corpus_of_the_page_has_its_table(checkout):
+    """What the sections above have left."""
+    table = pd.read_csv(checkout / "reports" / "novel" / "novel.csv", index_col="name")
+    assert set(table.index) == {
+        *("narrow", "lowrank", "interpolated3", "kn3"),
+        *(f"{network}-{way}" for network in ("narrow", "lowrank") for way in ("mixed", "learned")),
+    }
+    assert (table["valid"] > 1).all() and table.loc["narrow-learned", "valid"] < table.loc["interpolated3", "valid"]
+    stages = (checkout / "experiments" / "novel" / "dvc.yaml").read_text().splitlines()
+    assert len(stages) < 60
+    mixture = read_json(checkout / "outputs" / "mixture" / "run.json")
+    assert mixture["name"] == "narrow+interpolated3+unigram"
