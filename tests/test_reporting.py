@@ -95,6 +95,7 @@ def listed(folder, **changes):
             "same_corpus": True,
             "predictions": [str(folder)],
             "dvc": "dvc.yaml",
+            "clusterings": [],
         }
         | changes
     )

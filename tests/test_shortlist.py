@@ -65,7 +65,7 @@ def test_the_stage_scores_every_token(few, tmp_path):
     tiny.append(f"checkpoints={tmp_path}/checkpoints")
     for model, name in (("cycling1", "cycling1/0"), ("mlp9", "mlp9/0")):
         train.main(composed("train", train.Config, f"model={model}", *tiny, f"out={tmp_path}/{name}"))
-    settings = [f"data={few}", f"predictions={tmp_path}", f"out={tmp_path}/short/0", "size=50"]
+    settings = [f"data={few}", f"predictions=[{tmp_path}]", f"out={tmp_path}/short/0", "size=50"]
     stage_of_lists.main(composed("shortlist", stage_of_lists.Config, *settings, "network=cycling1/0"))
     corpus, metrics = read_corpus(few), read_json(tmp_path / "short" / "0" / "metrics.json")
     assert len(read_predictions(tmp_path / "short" / "0", "valid")) == len(corpus.valid)

@@ -5,7 +5,7 @@ row. Its shape is what run.json says of it.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -29,8 +29,8 @@ TYPES = dict.fromkeys(WHOLE, "Int64") | dict.fromkeys([*FIGURES, *PAPER], float)
 class Mixed:
     """Each of the networks, mixed in each of the ways, is a row <network>-<way>."""
 
-    networks: list[str] = field(default_factory=list)
-    ways: list[str] = field(default_factory=list)  # files of conf/mix
+    networks: list[str]  # of this table, or of one in whose place they are found
+    ways: list[str]  # files of conf/mix
 
 
 @dataclass
@@ -56,7 +56,7 @@ class Table:
     same_corpus: bool  # as the paper's, so that perplexities compare; if not, ratios to the yardsticks alone do
     predictions: list[str]  # where the models are; the first folder that has one
     dvc: str  # the file with the stages
-    clusterings: list[int] = field(default_factory=list)  # numbers of classes for the class n-grams
+    clusterings: list[int]  # numbers of classes for the class n-grams
     note: str = ""  # what to know before reading it
 
     def __post_init__(self):

@@ -35,7 +35,7 @@ class Field:
     default: str
     comment: str
     fields: "dict[str, Field]"  # of the dataclass that it holds, or that its items are of
-    listed: bool  # whether it holds a list of them
+    listed: bool  # whether it holds a list or a dictionary of them
 
 
 @dataclass
@@ -58,12 +58,17 @@ class File:
 def groups(stage: str, arguments: Sequence[str] = ()) -> dict[str, str]:
     """The groups of a stage, and the file chosen in each: by the arguments, or the stage's own default."""
     found = dict(entry.split(": ", 1) for entry in read(f"{stage}.yaml").defaults if ": " in entry)
+    given = {}
     for group, _, name in (argument.partition("=") for argument in arguments):
         if group in found:
             if name not in names(group):
                 raise InputError(f"{group}={name}: choose one of {', '.join(names(group))}")
-            found[group] = name
-    return found
+            given[group] = name
+    found |= given
+    for group, name in list(found.items()):  # a file may choose those of other groups, which the user's own words undo
+        overrides = (entry.partition("override /")[2] for entry in read(f"{group}/{name}.yaml").defaults)
+        found |= dict(entry.split(": ", 1) for entry in overrides if entry)
+    return found | given
 
 
 def names(group: str) -> list[str]:
@@ -95,7 +100,7 @@ def inherited(group: str, name: str) -> dict[str, Setting]:
     """The settings of a group's file, over those of the file that it builds on."""
     file, found = read(f"{group}/{name}.yaml"), {}
     for entry in file.defaults:
-        if entry != "_self_":
+        if entry != "_self_" and ": " not in entry:
             found |= inherited(group, entry)
     for key, setting in file.settings.items():
         found[key] = Setting(setting.value, setting.comment or found.get(key, setting).comment)
@@ -138,10 +143,14 @@ def fields(file: Path, name: str) -> dict[str, Field]:
         if isinstance(node, ast.AnnAssign):
             _, _, comment = lines[node.end_lineno - 1][node.end_col_offset :].partition("# ")
             outer = node.annotation
-            listed = isinstance(outer, ast.Subscript) and ast.unparse(outer.value) == "list"
-            inner = _dataclass(tree, file, outer.slice if listed else outer)
+            listed = isinstance(outer, ast.Subscript) and ast.unparse(outer.value) in ("list", "dict")
+            items = (
+                outer.slice.elts[-1] if listed and isinstance(outer.slice, ast.Tuple) else getattr(outer, "slice", None)
+            )
+            inner = _dataclass(tree, file, items if listed else outer)
             found[node.target.id] = Field(
-                type=_choices(tree, node.value) or ("list" if listed and inner else ast.unparse(outer)),
+                type=_choices(tree, node.value)
+                or (ast.unparse(outer.value) if listed and inner else ast.unparse(outer)),
                 default=_default(node.value),
                 comment=comment,
                 fields=fields(*inner) if inner else {},
