@@ -17,7 +17,7 @@ VERBS = {
     "compare": "the words of a text where two models differ most",
     "export": "a network's word features for other tools",
     "publish": "MLflow's store from the results, with models to load and serve",
-    "costs": "reports/costs.csv from the times of what has run here",
+    "costs": "what the stages that ran here took, for the page",
     "verify": "whether a run's perplexities are those of the committed table",
 }
 DESCRIPTION = "\n".join(

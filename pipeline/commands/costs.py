@@ -1,6 +1,6 @@
-"""What the stages that ran here took, gathered from timings/ into reports/costs.csv.
+"""What the stages that ran here took: gathers timings/ into reports/costs.csv, which the page shows.
 
-What ran elsewhere keeps its line. The page shows the file: `make costs` renews both.
+What has not run here keeps its line there.
 """
 
 import argparse
@@ -16,7 +16,7 @@ def arguments(parser: Parser) -> None:
 
 
 def run(given: argparse.Namespace) -> None:
-    """Writes the file, and prints how many items it has."""
+    """Writes the file and says how many lines it has."""
     from pipeline.reporting.costs import gather
 
     file = ROOT / "reports" / "costs.csv"
