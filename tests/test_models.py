@@ -25,11 +25,7 @@ from pipeline.data.run import Run, read
 from pipeline.networks import saved
 from pipeline.running.app import ROOT
 
-MIXTURES = {
-    "fixed": "mix.weights=[0.5,0.5]",
-    "learned": "mix.weights=[]",
-    "conditional": "mix.conditional=true",
-}
+MIXTURES = {"fixed": "mixed", "learned": "learned", "binned": "by-frequency"}
 NAMES = ["mlp1", "mlp1/1", "recurrent", "cycling3", "energy5", "interpolated3", "kn3", "class150-3", *MIXTURES]
 
 
@@ -53,9 +49,8 @@ def made(few, tmp_path_factory):
     for name in ("interpolated3", "kn3", "class150-3"):
         run(ngram, "ngram", name, f"ngram={name}", f"name={name}", f"clusters={folder}/clusters")
     for name, how in MIXTURES.items():
-        parts = "mix.components=[mlp1/0,interpolated3/0]"
-        more = [f"predictions={folder}/predictions/table1", "mix.weights=[]", how]
-        run(mix, "mix", name, "mix=mlp2", f"name={name}", parts, *dict.fromkeys(more), table="beyond")
+        parts = [f"mix={how}", "network=mlp1", f"predictions=[{folder}/predictions/table1]"]
+        run(mix, "mix", name, f"name={name}", *parts, table="beyond")
     return folder
 
 
@@ -280,7 +275,7 @@ def test_neighbours_and_its_error(command):
 
 def test_the_stage_words_draws_the_plane_and_lists_neighbours(made, few, tmp_path):
     """Each word at its two features, as written in the network's weights; the nearest words with their cosines."""
-    places = [f"data={few}", f"predictions={made}/predictions/table1", f"out={tmp_path}"]
+    places = [f"data={few}", f"predictions=[{made}/predictions/table1]", f"out={tmp_path}"]
     word_map.main(composed("word_map", word_map.Config, *places, "words=[said]", "count=3", "seen=2", "drawn=20"))
     drawn = (tmp_path / "plane.svg").read_text(encoding="utf-8")
     vocabulary = read_corpus(few).vocabulary

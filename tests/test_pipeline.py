@@ -216,7 +216,9 @@ def stored(project, file: str = "mlflow.db") -> tuple[dict, MlflowClient]:
 
 def test_publish_completes_the_runs_and_builds_them_again_from_outputs(project):
     """Twice changes nothing; an empty store gets every run as its stage has logged it, with data set and note."""
-    project.repro("--single-item", "experiments/rest/dvc.yaml:features", "experiments/rest/dvc.yaml:unknown@mlp5")
+    project.repro(
+        "--single-item", *(f"experiments/beyond/dvc.yaml:{name}" for name in ("features", "out_of_vocabulary@mlp5"))
+    )
     publish = (sys.executable, "-m", "pipeline.commands", "publish", "--models")
     before, _ = stored(project)
     project.run(*publish)

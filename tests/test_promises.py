@@ -256,7 +256,7 @@ def test_verify_asks_for_a_run_where_there_is_none(few, tmp_path):
     """The committed table alone proves nothing."""
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "brown").symlink_to(few)
-    with pytest.raises(InputError, match=r"no predictions of mlp1/0 in .*: run `dvc repro train@mlp1-0`"):
+    with pytest.raises(InputError, match=r"no predictions of mlp1/0 in .*/table1: run `dvc repro train@mlp1-0`"):
         verify.ours(tmp_path)
 
 

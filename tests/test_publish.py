@@ -39,12 +39,12 @@ def made_in(root: Path, few: Path) -> None:
 
     tiny = ["model=mlp9", "model.m=3", "model.h=4", "recipe.epochs=2", "recipe.batch=64", "recipe.samples=100"]
     tiny.append(f"checkpoints={root}/checkpoints")
-    predictions = f"predictions={root}/predictions/table1"
+    predictions = f"predictions=[{root}/predictions/table1]"
     for seed in (0, 1):
         run(train, "train", f"predictions/table1/mlp9/{seed}", f"table1/train-{seed}", *tiny, f"seed={seed}")
     run(train, "train", "predictions/faithful/mlp9/0", "faithful/train", *tiny, "recipe.epochs=1")  # of the same name
     run(ngram, "ngram", "predictions/table1/kn3/0", "table1/ngram-kn3", "ngram=kn3")
-    parts = ["mix.components=[kn3/0,mlp9/0]", "name=best-ngram", predictions]
+    parts = ["mix=learned", "mix.components=[kn3/0,mlp9/0]", "name=best-ngram", predictions]
     run(mix, "mix", "predictions/table1/best-ngram/0", "table1/mix-best-ngram", *parts)
     run(cluster, "cluster", "clusters/brown/20", "table1/cluster-20", "classes=20", "passes=1")
     run(features, "features", "features/svd3", "beyond/features", "m=3", "contexts=50")

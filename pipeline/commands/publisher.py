@@ -20,8 +20,8 @@ from pipeline.data.files import write_json
 from pipeline.data.run import FILE
 from pipeline.networks.saved import WEIGHTS
 from pipeline.running import tracking
+from pipeline.running.keys import ROOT
 from pipeline.running.sweep import FIGURES
-from pipeline.running.tracking import ROOT
 
 os.environ.setdefault("MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT", "true")
 os.environ.setdefault("MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR", "false")  # one for each model's files

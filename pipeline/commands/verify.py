@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from pipeline.commands.command import Parser, failed
 from pipeline.data.errors import InputError
-from pipeline.running.tracking import ROOT
+from pipeline.running.keys import ROOT
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,18 +23,20 @@ TABLE = "reports/table1.csv"
 
 
 def ours(root: Path) -> "pd.DataFrame":
-    """Table 1 from the arrays that a run has left below `root`, not from any report.
+    """The rows that the paper prints, from the arrays that a run has left below `root`, not from any report.
 
-    Raises InputError where a row's are not there.
+    Raises InputError where a model's are not there.
     """
     from omegaconf import OmegaConf
 
     from pipeline.data.corpus import read_corpus
-    from pipeline.reporting import table
+    from pipeline.reporting.table import Table, build
 
-    listed = OmegaConf.merge(OmegaConf.structured(table.Table), OmegaConf.load(ROOT / "conf" / "table" / "table1.yaml"))
-    listed.predictions = [str(root / "predictions" / "table1")]
-    return table.build(OmegaConf.to_object(listed), read_corpus(root / "data" / "brown"))
+    merged = OmegaConf.merge(OmegaConf.structured(Table), OmegaConf.load(ROOT / "conf" / "table" / "table1.yaml"))
+    table = OmegaConf.to_object(merged)
+    table.predictions = [str(root / folder) for folder in table.predictions]
+    built = build(table, read_corpus(root / "data" / "brown"))
+    return built[[table.printed(name) for name in built.index]]
 
 
 def compare(ours: "pd.DataFrame", committed: "pd.DataFrame") -> "pd.DataFrame":

@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pipeline.running.keys import ROOT
+
 if TYPE_CHECKING:  # MLflow takes more than a second to import, so what opens a store imports it
     from filelock import FileLock
     from mlflow import MlflowClient
@@ -25,7 +27,6 @@ os.environ.setdefault("DO_NOT_TRACK", "true")
 os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "1")
 os.environ.setdefault("MLFLOW_HTTP_REQUEST_TIMEOUT", "10")
 
-ROOT = Path(__file__).resolve().parents[2]
 EXPERIMENT = "nplm"
 GROUP = "nplm.group"
 PARENT = "mlflow.parentRunId"
