@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import shutil
 import socket
 import subprocess
@@ -21,6 +22,18 @@ from pipeline.running.app import ROOT
 TRACKED = ["conf", "pipeline", "experiments", "reports", "dvc.yaml", "README.md", "Makefile", "requirements.txt"]
 TRACKED += [".gitignore", ".dvcignore"]
 BIN = Path(sys.executable).parent
+
+
+# Python runs this file first, in every process of the project: it notes the command, and each file that is opened.
+OPENED = """
+import os, sys
+log = os.open(os.path.join(os.environ["OPENED"], str(os.getpid())), os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+os.write(log, ("\\0".join(sys.orig_argv[1:]) + "\\n").encode())
+def note(event, arguments):
+    if event == "open" and isinstance(arguments[0], str):
+        os.write(log, (os.path.abspath(arguments[0]) + "\\n").encode())
+sys.addaudithook(note)
+"""
 
 
 class Project:
@@ -72,7 +85,13 @@ def project(tmp_path_factory, brown_raw):
     project.run("dvc", "init", "--quiet")
     shutil.copy2(ROOT / ".dvc" / "config", folder / ".dvc" / "config")
     project.run("dvc", "config", "cache.dir", str(folder / "cache"))
+    project.opened = folder / "opened"
+    project.opened.mkdir()
+    (project.opened / "sitecustomize.py").write_text(OPENED)
+    project.environment |= {"PYTHONPATH": str(project.opened), "OPENED": str(project.opened)}
     project.output = project.run("make", "--assume-old=.venv/installed", "repro")
+    project.environment = {key: project.environment[key] for key in project.environment if "OPENED" not in key}
+    project.environment.pop("PYTHONPATH")
     return project
 
 
@@ -98,6 +117,35 @@ def test_one_command_gives_the_table(project):
     assert "MLP10" in (project.folder / "reports" / "index.html").read_text()
     assert (project.folder / "reports" / "table1.svg").read_text().count("<path") > 5
     assert r"\begin{tabular}" in (project.folder / "reports" / "table1.tex").read_text()
+
+
+def test_all_that_a_stage_opens_is_declared(project):
+    """Data, results and configuration; its code is read off its imports (test_pipeline_file.py)."""
+    locked = {}
+    for lock in ("dvc.lock", "experiments/page/dvc.lock"):
+        for stage in yaml.safe_load((project.folder / lock).read_text())["stages"].values():
+            locked["\0".join(shlex.split(stage["cmd"])[1:])] = stage
+    seen = set()
+    for log in project.opened.glob("[0-9]*"):
+        command, *files = log.read_text().splitlines()
+        if command not in locked:
+            continue
+        stage, module = locked[command], command.split("\0")[1].removeprefix("pipeline.")
+        known = {part["path"] for part in [*stage["deps"], *stage["outs"]]} | set(stage.get("params", {}))
+        known |= {f"conf/{module}.yaml", "timings", "checkpoints", "mlflow.db", ".mlflow.lock"}
+        known |= {"README.md"} if module == "report" else set()
+        for file in set(files):
+            path = Path(file)
+            if project.folder not in path.parents or not path.exists():
+                continue
+            name = path.relative_to(project.folder)
+            if name.parts[0] in ("pipeline", ".venv", "opened", ".dvc", "cache"):
+                continue
+            around = {name.as_posix(), *(parent.as_posix() for parent in name.parents)}
+            assert around & known, f"{module} opens {name}, which is not among {sorted(known)}"
+        seen.add(module)
+    stages = {"preprocess", "train", "ngram", "cluster", "mix", "intervals", "report", "page"}
+    assert stages <= seen
 
 
 def test_its_runs_are_one_group_in_mlflow(project):
