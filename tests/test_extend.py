@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from dvc.repo import Repo
 
 from pipeline.data.files import read_json
 from pipeline.data.symbols import PARAGRAPH
@@ -24,7 +25,11 @@ SECTIONS = re.findall(r"^## .*?(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL)
 
 @pytest.fixture(scope="module")
 def checkout(brown_raw, tmp_path_factory):
-    """A clone of what is committed or about to be, without results, and a text of some Brown files as novel.txt."""
+    """A clone of what is committed or about to be, and a text of some Brown files as novel.txt.
+
+    In the place of Table 1's results lie files that say nothing: DVC takes them for results, so that it can say what an
+    edit would run again.
+    """
     folder = tmp_path_factory.mktemp("checkout")
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True)
     for name in filter(None, listed.stdout.split("\0")):
@@ -34,7 +39,18 @@ def checkout(brown_raw, tmp_path_factory):
     pieces = chain.from_iterable(read_brown((brown_raw / name).open()) for name in ("cp01", "cp02", "cp03", "cp04"))
     words = chain.from_iterable(stream(pieces, [PARAGRAPH]))
     (folder / "novel.txt").write_text(" ".join(words).replace(PARAGRAPH, "\n\n"), encoding="utf-8")
-    subprocess.run(["git", "init", "--quiet"], cwd=folder, check=True)
+    run(folder, "git init --quiet && dvc config cache.dir cache")
+    with Repo(folder) as repo:
+        outs = [Path(out.fs_path) for stage in repo.stage.load_all(str(folder / "dvc.yaml")) for out in stage.outs]
+    for out in outs:
+        if out.suffix:
+            out.parent.mkdir(parents=True, exist_ok=True)
+            out.write_text(out.name)
+        else:
+            out.mkdir(parents=True, exist_ok=True)
+            (out / "result").write_text(str(out))
+    run(folder, "dvc commit --force --quiet dvc.yaml")
+    assert "up to date" in run(folder, "dvc status dvc.yaml")
     return folder
 
 
