@@ -140,7 +140,7 @@ def test_the_bar_counts_the_bytes_of_all_files(tmp_path, monkeypatch):
         (["corpus=ap", "corpus.raw=/nowhere"], r"no such file or folder; give .*conf/corpus/ap\.yaml"),
         (
             ["corpus=wikitext2", "corpus.raw=HERE"],
-            r"0 files match corpus\.splits\.train=.*found: a\.md, b\.md; run `python -m pipeline\.download corpus=wikitext2",
+            r"0 files match corpus\.splits\.train=.*found: a\.md, b\.md; run `python -m pipeline\.download",
         ),
         (["corpus.raw=HERE"], r"found: a\.md, b\.md; run `python -m pipeline\.download corpus=brown out="),
         (["corpus=senate", "corpus.raw=HERE"], r"no texts\.zip there; run `python -m pipeline\.download corpus=senate"),
