@@ -45,7 +45,7 @@ def main(config: Config) -> None:
     for file in ("table1.csv", "table1.svg", "intervals.csv", "genres.csv"):
         if not (reports / file).is_file():
             raise InputError(f"no {reports / file}: run `dvc repro`, which makes it")
-    everything, faithful = _rows(reports, "table1", "extra"), _rows(reports / "faithful", "faithful", "extra")
+    everything, faithful = _rows(reports, "table1", "extra"), _rows(reports / "faithful", "faithful")
     rows, genres = everything[everything["table"] == "table1"], pd.read_csv(reports / "genres.csv")
     _check_names(config, rows, genres)
     compared = {name: f"{rows.loc[name, 'row']}, {rows.loc[name, 'shape']}" for name in config.genres}
