@@ -64,11 +64,8 @@ def test_every_stage_that_a_command_of_dvc_names_is_in_the_pipeline():
     stages = {"": yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]}
     for file in PIPELINES[1:]:
         stages[f"{file}:"] = yaml.safe_load((ROOT / file).read_text())["stages"]
-    texts = [
-        MAKEFILE.replace("$(1)", "table2"),
-        README,
-        *(file.read_text(encoding="utf-8") for file in (ROOT / "docs").glob("*.md")),
-    ]
+    pages = [file for file in (ROOT / "docs").glob("*.md") if file.name != "extend.md"]  # which adds stages
+    texts = [MAKEFILE.replace("$(1)", "table2"), README, *(file.read_text(encoding="utf-8") for file in pages)]
     named = [
         name
         for text in texts
