@@ -8,6 +8,7 @@ from pipeline import claims
 from pipeline.data import evaluation
 from pipeline.data.errors import InputError
 from pipeline.reporting import resampling
+from pipeline.reporting.table import Mixed, Table
 
 RANDOM = np.random.default_rng(0)
 TOKENS = RANDOM.integers(500, 1500, 80)
@@ -73,10 +74,15 @@ def curves(folder, **perplexities):
         frame.to_csv(folder / name / "0" / "curve.csv", index=False)
 
 
+def seeds(*numbers):
+    """A table of models with these seeds."""
+    return Table(list(numbers), {}, Mixed([], []), [], {}, [], True, [], "dvc.yaml", [])
+
+
 def test_epochs_are_counted_to_near_the_best(tmp_path, few):
     curves(tmp_path, quick=[400, 302, 300, 310], slow=[500, 400, 350, 310, 296, 295])
     claim = claims.Epochs("x", "quick", "slow", paper=1.0, least=0.5)
-    config = claims.Config([], [claim], [], "epochs", "test", [0], str(few), str(tmp_path), str(tmp_path), "")
+    config = claims.Config([], [claim], [], "epochs", "test", seeds(0), str(few), [str(tmp_path)], str(tmp_path), "")
     claims.main(config)
     line = pd.read_csv(tmp_path / "epochs.csv").iloc[0]
     assert line["ours"] == 5 / 2 - 1 and line["holds"] == "yes" and pd.isna(line["low"])
@@ -102,7 +108,7 @@ def test_of_a_training_that_was_cut_off_the_least_is_said(quick, slow, holds):
 def test_a_network_overfits_where_its_last_epoch_is_not_its_best(tmp_path, few, last, holds):
     curves(tmp_path, large=[400, 300, 310, last])
     claim = claims.Falling("no overfitting", "large")
-    claims.main(claims.Config([], [], [claim], "c", "test", [0], str(few), str(tmp_path), str(tmp_path), ""))
+    claims.main(claims.Config([], [], [claim], "c", "test", seeds(0), str(few), [str(tmp_path)], str(tmp_path), ""))
     line = pd.read_csv(tmp_path / "c.csv").iloc[0]
     assert line["holds"] == holds and line["ours"] == pytest.approx(300 / last - 1, abs=1e-4)
 
@@ -111,6 +117,6 @@ def test_a_claim_refuses_a_part_of_the_seeds(tmp_path, few):
     for seed in ("0", "2"):
         (tmp_path / "a" / seed).mkdir(parents=True)
     claim = claims.Claim("x", "a", "a")
-    config = claims.Config([claim], [], [], "c", "test", [0, 1, 2], str(few), str(tmp_path), "out", "")
-    with pytest.raises(InputError, match=r"no predictions in .*a/1: run the stage"):
+    config = claims.Config([claim], [], [], "c", "test", seeds(0, 1, 2), str(few), [str(tmp_path)], "out", "")
+    with pytest.raises(InputError, match=r"no predictions of a/1 in .*: run the stage"):
         claims.main(config)
