@@ -12,7 +12,7 @@ from pipeline.data.corpus import Corpus, read_corpus
 from pipeline.data.errors import InputError
 from pipeline.data.files import write_json
 from pipeline.data.predictions import folder_of, read_predictions, write_mixture_predictions
-from pipeline.data.run import check_corpus, read
+from pipeline.data.record import check_corpus, read
 from pipeline.ngrams import bins, counts, interpolated
 from pipeline.running import app
 from pipeline.running.recorded import recorded

@@ -1,4 +1,4 @@
-"""Stage unknown: what a word outside the vocabulary gains from features of its own (paper, section 5.1).
+"""Stage out_of_vocabulary: what a word outside the vocabulary gains from features of its own (paper, section 5.1).
 
 The words of the vocabulary that training never shows are held-out words whose names are known. Where such a word comes
 for the first time in a split, it gets the features that the network expects there, and keeps them. The words after it
@@ -47,7 +47,7 @@ class Config:
 
 
 def main(config: Config) -> None:
-    """Writes the table of perplexities to config.csv, and the same figures to unknown.json in config.out."""
+    """Writes the table of perplexities to config.csv, and the same figures to out_of_vocabulary.json in config.out."""
     corpus = read_corpus(config.data)
     network = read_network(folder_of(config.network, config.predictions), len(corpus.vocabulary))
     with recorded("out_of_vocabulary", config, corpus) as run:
@@ -55,7 +55,7 @@ def main(config: Config) -> None:
         table = table.rename_axis(["split", "scored"])
         figures = {f"{'_'.join(line)}_{key}": value for key in table for line, value in table[key].dropna().items()}
         run.metrics(figures)
-        write_json(Path(config.out, "unknown.json"), {"network": config.network} | figures)
+        write_json(Path(config.out, "out_of_vocabulary.json"), {"network": config.network} | figures)
         Path(config.csv).parent.mkdir(parents=True, exist_ok=True)
         table.to_csv(config.csv, float_format="%.4f")
         log.info("%s\n%s", config.network, table)

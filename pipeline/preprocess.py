@@ -20,7 +20,7 @@ from tqdm.utils import CallbackIOWrapper
 from pipeline.data.corpus import SPLITS, Corpus, write_corpus
 from pipeline.data.errors import InputError
 from pipeline.data.files import digest
-from pipeline.data.run import Run
+from pipeline.data.record import Record
 from pipeline.data.symbols import PARAGRAPH, TEXT
 from pipeline.running import app
 from pipeline.text import archives, senate, vocabulary
@@ -95,7 +95,7 @@ def main(config: Config) -> None:
     }
     texts_table = _text_table(corpus, names, ends, boundaries)
     write_corpus(Path(config.out), Corpus(kept, **splits, texts=texts_table, counts=counts))
-    Run("preprocess", corpus.name, 0, {"corpus": asdict(corpus)}, counts["digest"]).write(Path(config.out))
+    Record("preprocess", corpus.name, 0, {"corpus": asdict(corpus)}, counts["digest"]).write(Path(config.out))
     log.info("%s: %s", corpus.name, ", ".join(f"{value:,} {key}" for key, value in measured.items()))
 
 

@@ -12,7 +12,7 @@ from tqdm import tqdm
 from pipeline.data.corpus import read_corpus
 from pipeline.data.errors import InputError
 from pipeline.data.predictions import folder_of, write_base_predictions
-from pipeline.networks import short_list
+from pipeline.networks import shortlist
 from pipeline.networks.base import contexts
 from pipeline.networks.saved import read_network
 from pipeline.ngrams import build, likeliest
@@ -63,7 +63,7 @@ def main(config: Config) -> None:
                 began = time.perf_counter()
                 words, p = map(torch.from_numpy, likeliest.likeliest(trigram, shorter[part], config.size))
                 listed = time.perf_counter()
-                raw[split][part] = short_list.log_probabilities(network, context, target, words, p, otherwise[part])
+                raw[split][part] = shortlist.log_probabilities(network, context, target, words, p, otherwise[part])
                 spent["trigram_seconds"] += listed - began
                 spent["network_seconds"] += time.perf_counter() - listed
         metrics = write_base_predictions(Path(config.out), corpus, raw)

@@ -10,15 +10,14 @@ import numpy as np
 import pandas as pd
 import torch
 from safetensors.torch import save_file
-from tqdm import tqdm
 
 from pipeline.data.constraints import at_least, check
 from pipeline.data.corpus import Corpus, read_corpus
 from pipeline.data.errors import InputError
 from pipeline.data.files import digest
 from pipeline.data.predictions import write_base_predictions
-from pipeline.data.run import describe
-from pipeline.networks.base import Architecture, Network, build, contexts, score
+from pipeline.data.record import describe
+from pipeline.networks.base import Architecture, Network, contexts, score
 from pipeline.running import app, tracking
 from pipeline.running.recorded import recorded
 from pipeline.training import checkpoint, processes
@@ -66,46 +65,57 @@ def main(config: Config) -> None:
 
 
 def _run(config: Config, joined: processes.Ranks) -> None:
-    corpus, out = read_corpus(config.data), Path(config.out)
+    corpus = read_corpus(config.data)
     features = _read_features(config.features) if config.features else None
     what = asdict(describe("train", config, corpus.counts["digest"])) | {"processes": asdict(joined)}
     what |= {"features": digest(features)} if config.features else {}
-    with (
-        checkpoint.claim(Path(config.checkpoints), what, checkpoint.code_of(config.model.family)) as path,
-        recorded("train", config, corpus, joined.first) as run,
-    ):
-        network = (build if config.parallel == "none" else joined.part)(config.model, len(corpus.vocabulary))
-        log.info("%s, seed %d: %s free parameters", config.name, config.seed, f"{_size(network.state_dict()):,}")
-        trainer = Trainer(
-            network,
-            config.recipe,
-            corpus.train,
-            corpus.valid,
-            corpus.mark,
-            config.seed,
-            joined.device,
-            joined.checkpoint(path, config.checkpoint_seconds),
-            features,
-        )
-        network = _train(trainer, config, run)
-        trained = time.perf_counter()
-        splits = ["valid", "test"] + (["train"] if config.score_train and config.seed == 0 else [])
-        scored, weights = _score(network, corpus, splits), joined.whole(network)
-        if not joined.first:
-            return
-        metrics = write_base_predictions(out, corpus, scored)
-        save_file(weights, out / "weights.safetensors")
-        pd.DataFrame(trainer.progress.curve).to_csv(out / "curve.csv", index=False)
+    code = checkpoint.code_of(config.model.family)
+    with checkpoint.claim(Path(config.checkpoints), what, code) as path:
+        with recorded("train", config, corpus, joined.first) as run:
+            network = joined.part(config.model, len(corpus.vocabulary))
+            log.info("%s, seed %d: %s free parameters", config.name, config.seed, f"{_size(network.state_dict()):,}")
+            trainer = Trainer(
+                network,
+                config.recipe,
+                corpus.train,
+                corpus.valid,
+                corpus.mark,
+                config.seed,
+                joined.device,
+                joined.checkpoint(path, config.checkpoint_seconds),
+                features,
+            )
+            network = _train(trainer, config, joined, run)
+            scoring = time.perf_counter()
+            splits = ["valid", "test"] + (["train"] if config.score_train and config.seed == 0 else [])
+            scored, weights = _score(network, corpus, joined, splits), joined.whole(network)
+            if joined.first:
+                _write(config, corpus, trainer.progress, scored, weights, run)
+                training = trainer.progress.seconds  # in all processes, where one took up the work of a killed one
+                run.costs |= {
+                    "seconds": training + time.perf_counter() - scoring,
+                    "training_seconds": training,
+                    "words_per_second": trainer.progress.epoch * len(corpus.train) / training,
+                }
+        joined.wait()  # no process removes its checkpoint before the first has written the results
 
-        training_seconds = trainer.progress.seconds  # in all processes, where one took up the work of a killed one
-        run.costs |= {
-            "seconds": training_seconds + time.perf_counter() - trained,
-            "training_seconds": training_seconds,
-            "words_per_second": trainer.progress.epoch * len(corpus.train) / training_seconds,
-        }
-        best = trainer.progress.curve[trainer.progress.best - 1]["valid_perplexity"]
-        run.metrics(metrics | {"best_valid_perplexity": best, "parameters": _size(weights)})
-        log.info("%s: validation %.2f, test %.2f", config.name, metrics["valid"], metrics["test"])
+
+def _write(
+    config: Config,
+    corpus: Corpus,
+    progress: Progress,
+    scored: dict[str, np.ndarray],
+    weights: dict[str, torch.Tensor],
+    run: tracking.Run,
+) -> None:
+    """The files of the result, and its figures for MLflow and the log."""
+    out = Path(config.out)
+    metrics = write_base_predictions(out, corpus, scored)
+    save_file(weights, out / "weights.safetensors")
+    pd.DataFrame(progress.curve).to_csv(out / "curve.csv", index=False)
+    best = progress.curve[progress.best - 1]["valid_perplexity"]
+    run.metrics(metrics | {"best_valid_perplexity": best, "parameters": _size(weights)})
+    log.info("%s: validation %.2f, test %.2f", config.name, metrics["valid"], metrics["test"])
 
 
 def _size(weights: dict[str, torch.Tensor]) -> int:
@@ -118,10 +128,11 @@ def _read_features(path: str) -> np.ndarray:
     return np.load(path)
 
 
-def _train(trainer: Trainer, config: Config, run: tracking.Run) -> Network:
+def _train(trainer: Trainer, config: Config, joined: processes.Ranks, run: tracking.Run) -> Network:
     """Trains with a progress bar, silent where the output is no terminal, and a batch of metrics an epoch."""
     tokens, batch = len(trainer.windows), config.recipe.batch
-    with tqdm(total=tokens * config.recipe.epochs, unit="w", unit_scale=True, desc=config.name, disable=None) as bar:
+    with joined.bar(tokens * config.recipe.epochs) as bar:
+        bar.set_description(config.name)
 
         def on_step(progress: Progress, words: int) -> None:
             if bar.n == 0:  # a resumed training does not begin at nothing
@@ -140,10 +151,10 @@ def _train(trainer: Trainer, config: Config, run: tracking.Run) -> Network:
         return trainer.run(on_step, on_epoch)
 
 
-def _score(network: Network, corpus: Corpus, splits: list[str]) -> dict:
+def _score(network: Network, corpus: Corpus, joined: processes.Ranks, splits: list[str]) -> dict[str, np.ndarray]:
     """Natural-log probability of every token of the splits, exact."""
     scored = {}
-    with tqdm(total=sum(len(corpus.ids(split)) for split in splits), unit="w", unit_scale=True, disable=None) as bar:
+    with joined.bar(sum(len(corpus.ids(split)) for split in splits)) as bar:
         for split in splits:
             bar.set_description(f"scoring {split}")
             ids = corpus.ids(split)

@@ -1,5 +1,5 @@
-"""Stage words: what the networks' features hold. Words in the plane of a network with m = 2, and nearest neighbours by
-one with more."""
+"""Stage word_map: what the networks' features hold. Words in the plane of a network with m = 2, and nearest neighbours
+by one with more."""
 
 import logging
 from dataclasses import dataclass

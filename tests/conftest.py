@@ -15,7 +15,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from pipeline import download, preprocess
 from pipeline.data.corpus import Corpus, read_corpus
-from pipeline.data.run import Run
+from pipeline.data.record import Record
 from pipeline.running.app import ROOT
 
 torch.set_num_threads(1)
@@ -82,7 +82,7 @@ def stage(tmp_path):
 def made(folder: Path, corpus: Corpus, stage: str, **config) -> Path:
     """A folder of results with the run.json that its stage would write."""
     folder.mkdir(parents=True, exist_ok=True)
-    Run(stage, folder.parent.name, 0, config, corpus.counts["digest"]).write(folder)
+    Record(stage, folder.parent.name, 0, config, corpus.counts["digest"]).write(folder)
     return folder
 
 

@@ -39,8 +39,8 @@ def test_the_gradient_is_the_slope_of_the_loss(network, sampled, dropout, cells,
     monkeypatch.setattr(energy, "CELLS", cells)
     network.sparse, network.dropout.p = sampled, dropout
     context, target = batch(network.architecture)
-    words, log_inclusion = candidates_of(target, sampled)
-    assert_gradient_is_the_slope(network, lambda: network.backward(context, target, words, log_inclusion))
+    words, correction = candidates_of(target, sampled)
+    assert_gradient_is_the_slope(network, lambda: network.backward(context, target, words, correction))
     for name, parameter in network.named_parameters():
         assert parameter.grad.is_sparse == (sampled and name in network.tables), name
 
@@ -48,12 +48,12 @@ def test_the_gradient_is_the_slope_of_the_loss(network, sampled, dropout, cells,
 @pytest.mark.parametrize("sampled", [False, True])
 def test_the_loss_is_that_of_forward(network, sampled):
     context, target = batch(network.architecture)
-    words, log_inclusion = candidates_of(target, sampled)
+    words, correction = candidates_of(target, sampled)
     own = network(context).gather(1, target[:, None])[:, 0]
-    y = network(context) if words is None else network(context, words) - log_inclusion
+    y = network(context) if words is None else network(context, words) - correction
     expected = (torch.logsumexp(y, 1) - own).mean().item()
-    assert network.loss(context, target, words, log_inclusion).item() == pytest.approx(expected)
-    assert network.backward(context, target, words, log_inclusion).item() == pytest.approx(expected)
+    assert network.loss(context, target, words, correction).item() == pytest.approx(expected)
+    assert network.backward(context, target, words, correction).item() == pytest.approx(expected)
 
 
 def test_dropout_of_the_energy_leaves_out_the_same_units_for_all_candidates():

@@ -21,7 +21,7 @@ from pipeline.commands.__main__ import VERBS, main
 from pipeline.data.corpus import read_corpus
 from pipeline.data.errors import InputError
 from pipeline.data.predictions import read_predictions
-from pipeline.data.run import Run, read
+from pipeline.data.record import Record, read
 from pipeline.networks import saved
 from pipeline.running.app import ROOT
 
@@ -101,9 +101,9 @@ def test_only_the_run_of_a_result_says_what_it_is(few, tmp_path):
     corpus = read_corpus(few)
     digest = corpus.counts["digest"]
     file = {"ngram": {"kind": "arpa", "path": str(tmp_path / "gone.arpa")}}
-    Run("shortlist", "short", 0, {"network": "cycling5/0"}, digest).write(tmp_path / "kn5" / "0")
-    Run("ngram", "kn3", 0, file, digest).write(tmp_path / "mlp1" / "0")
-    Run("ngram", "kn3", 0, {}, "d" * 64).write(tmp_path / "kn4" / "0")
+    Record("shortlist", "short", 0, {"network": "cycling5/0"}, digest).write(tmp_path / "kn5" / "0")
+    Record("ngram", "kn3", 0, file, digest).write(tmp_path / "mlp1" / "0")
+    Record("ngram", "kn3", 0, {}, "d" * 64).write(tmp_path / "kn4" / "0")
     says = {
         "kn5": "kn5/0 can't be loaded: it holds what the stage shortlist found, and no model",
         "mlp1": r"mlp1/0 can't be counted again: ngram.path=.*gone.arpa: no such file",

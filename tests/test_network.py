@@ -87,12 +87,12 @@ def test_loss_and_gradient_are_the_formulas_in_numpy(architecture, sampled):
     network = made(architecture)
     network.sparse = sampled
     context, target = batch(architecture)
-    words, log_inclusion = candidates_of(target, sampled)
-    loss = network.backward(context, target, words, log_inclusion).item()
+    words, correction = candidates_of(target, sampled)
+    loss = network.backward(context, target, words, correction).item()
 
     C, H, d, WU, b = (getattr(network, name).detach().numpy() for name in ("C", "H", "d", "WU", "b"))
     chosen = np.arange(V) if words is None else words.numpy()
-    off = np.zeros(V) if words is None else log_inclusion.numpy()
+    off = np.zeros(V) if words is None else correction.numpy()
     x = C[context.numpy()].reshape(len(context), -1)
     a = np.tanh(d + x @ H.T)
     z = np.hstack([x, a]) if architecture.direct else a

@@ -14,7 +14,7 @@ from mlflow.entities import Run
 from pipeline import cluster, features, mix, ngram, out_of_vocabulary, train
 from pipeline.commands import publisher, results
 from pipeline.commands.__main__ import main
-from pipeline.data import run as data_run
+from pipeline.data import record
 from pipeline.running import tracking
 from pipeline.running.app import ROOT
 
@@ -97,7 +97,7 @@ def test_an_empty_store_gets_the_runs_that_their_stages_log(root, monkeypatch):
     completed = stored()
     assert completed.keys() == by_stage.keys()
     logged = {run.data.tags[publisher.OUTPUT]: run for run in completed.values()}
-    assert len(logged) == len(completed) == len(list(root.rglob(data_run.FILE)))
+    assert len(logged) == len(completed) == len(list(root.rglob(record.FILE)))
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{root / 'empty.db'}")
     publish(root)
     built = stored()
@@ -226,6 +226,6 @@ def test_a_store_out_of_reach_and_a_corpus_that_is_gone_end_in_one_line(copied, 
     assert refused().startswith("error: publishing stopped: (sqlite3.DatabaseError) file is not a database")
     (copied / "data" / "brown").unlink()
     assert f"was made from a corpus that is not in {copied}/data: run `dvc checkout`, or" in refused()
-    for file in copied.rglob(data_run.FILE):
+    for file in copied.rglob(record.FILE):
         file.unlink()
     assert refused() == f"error: {copied}: no results of the pipeline to publish; run `make repro`"

@@ -32,12 +32,12 @@ def test_targets_are_always_candidates_and_certain():
     torch.manual_seed(0)
     for _ in range(50):
         targets = torch.randint(V, (6,))
-        candidates, log_inclusion = sampler.draw(targets)
+        candidates, correction = sampler.draw(targets)
         assert (candidates.diff() > 0).all()
         is_target = torch.isin(candidates, targets)
         assert torch.equal(candidates[is_target], targets.unique())
-        assert (log_inclusion[is_target] == 0).all()
-        assert torch.allclose(log_inclusion[~is_target], torch.tensor(0.1).log())
+        assert (correction[is_target] == 0).all()
+        assert torch.allclose(correction[~is_target], torch.tensor(0.1).log())
 
 
 @pytest.mark.parametrize("kind,samples", [("poisson", 150), ("importance", 400)])
@@ -70,9 +70,9 @@ def test_importance_weights_are_the_draws_over_what_was_expected():
     torch.manual_seed(0)
     total, target = torch.zeros(4), torch.tensor([3])
     for _ in range(5000):
-        candidates, log_inclusion = sampler.draw(target)
+        candidates, correction = sampler.draw(target)
         assert (candidates.diff() > 0).all() and 3 in candidates
-        total[candidates] += torch.exp(-log_inclusion)
+        total[candidates] += torch.exp(-correction)
     assert torch.allclose(total / 5000, torch.ones(4), atol=0.25)
     with_all = make_sampler("importance", counts, 0, 1.0, torch.device("cpu"))
     assert with_all.full and with_all.draw(target) == (None, None)

@@ -14,7 +14,7 @@ from pipeline.data.corpus import read_corpus
 from pipeline.data.errors import InputError
 from pipeline.data.files import read_json
 from pipeline.data.predictions import read_predictions
-from pipeline.networks import short_list
+from pipeline.networks import shortlist
 from pipeline.networks.base import build
 from pipeline.ngrams import interpolated, likeliest
 
@@ -38,7 +38,7 @@ def every_word_by_list(network, trigram, size):
     words, p = map(torch.from_numpy, likeliest.likeliest(trigram, CONTEXTS, size))
     otherwise = torch.from_numpy(likeliest.distributions(trigram, CONTEXTS)).log()
     found = [
-        short_list.log_probabilities(network, own, torch.full((len(own),), word), words, p, otherwise[:, word])
+        shortlist.log_probabilities(network, own, torch.full((len(own),), word), words, p, otherwise[:, word])
         for word in range(WORDS)
     ]
     return network.distribution(own).exp(), torch.stack(found, 1).exp(), words

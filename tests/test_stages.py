@@ -35,7 +35,7 @@ from pipeline import (
 from pipeline.data.corpus import read_corpus
 from pipeline.data.errors import InputError
 from pipeline.data.files import read_json
-from pipeline.data.run import Run
+from pipeline.data.record import Record
 from pipeline.running.app import ROOT
 from pipeline.training import checkpoint
 
@@ -283,7 +283,7 @@ def test_a_mixture_refuses_arrays_of_another_corpus(few, tmp_path):
         (tmp_path / name / "0").mkdir(parents=True)
         for split in ("valid", "test"):
             np.save(tmp_path / name / "0" / f"{split}.npy", np.full(5, -1.0, dtype=np.float32))
-        Run("train", name, 0, {}, "of another corpus").write(tmp_path / name / "0")
+        Record("train", name, 0, {}, "of another corpus").write(tmp_path / name / "0")
     with pytest.raises(InputError, match=r"mlp9/0 was made from another corpus"):
         mix.main(composed("mix", mix.Config, f"data={few}", f"predictions=[{tmp_path}]", f"out={tmp_path}/out"))
 

@@ -15,7 +15,8 @@ from pipeline.data import evaluation
 from pipeline.data.errors import InputError
 from pipeline.networks.base import Architecture, build, contexts, score
 from pipeline.training.checkpoint import Forgetful
-from pipeline.training.trainer import DivergenceError, Trainer, rate_at, stopping_tokens
+from pipeline.training.optimiser import rate_at
+from pipeline.training.trainer import DivergenceError, Trainer, stopping_tokens
 
 SMALL = Architecture(3, 4, 3, True)
 
@@ -132,7 +133,7 @@ def test_an_infinite_loss_stops_and_names_step_and_rate(recipe, corpus):
 
 
 def test_schedules(recipe):
-    inverse = replace(recipe, schedule="inverse", rate=1e-3, decay=1e-8, batch=1)
+    inverse = replace(recipe, schedule="inverse", rate=1e-3, rate_decay=1e-8, batch=1)
     assert rate_at(inverse, 0, 10) == 1e-3
     assert rate_at(inverse, 10**8, 10) == pytest.approx(0.5e-3)  # e_0 / (1 + r t)
     cosine = replace(recipe, schedule="cosine", rate=1.0, warmup=0.1)
@@ -147,7 +148,7 @@ def test_stopping_reads_every_fourth_block():
 
 def test_the_papers_update(recipe, corpus):
     """theta += e dL/dtheta, summed over the words of the batch."""
-    paper = replace(recipe, optimiser="ascent", schedule="inverse", rate=0.1, decay=0.0, samples=0, dropout=0.0)
+    paper = replace(recipe, optimiser="ascent", schedule="inverse", rate=0.1, rate_decay=0.0, samples=0, dropout=0.0)
     trainer = Trainer(build(SMALL, 50), paper, *corpus, 0, "cpu", Forgetful())
     before = copy.deepcopy(trainer.network)
     places = torch.tensor([7, 8, 1500])
@@ -175,19 +176,19 @@ def test_weights_decay_for_each_word_and_biases_do_not(recipe, corpus, batch):
 
 def test_adam_moves_the_rows_that_a_batch_touches_and_no_others(recipe, corpus):
     """And the first step moves each of them as dense Adam does, with the same epsilon."""
-    sampled = replace(recipe, dropout=0.0, schedule="inverse", decay=0.0, rate=0.01, epsilon=1e-2)
+    sampled = replace(recipe, dropout=0.0, schedule="inverse", rate_decay=0.0, rate=0.01, epsilon=1e-2)
     trainer = Trainer(build(SMALL, 50), sampled, *corpus, 0, "cpu", Forgetful())
     before = copy.deepcopy(trainer.network)
     places = torch.arange(4)
     torch.manual_seed(0)
     target = trainer.windows[places][:, -1].long().contiguous()
-    candidates, log_inclusion = trainer.sampler.draw(target)
+    candidates, correction = trainer.sampler.draw(target)
     torch.manual_seed(0)
     trainer._step(places)
     touched = {"C": trainer.windows[places][:, :-1].unique(), "WU": candidates, "b": candidates}
     theirs = copy.deepcopy(before)
     theirs.sparse = False
-    theirs.backward(trainer.windows[places][:, :-1].long(), target, candidates, log_inclusion)
+    theirs.backward(trainer.windows[places][:, :-1].long(), target, candidates, correction)
     torch.optim.Adam(theirs.parameters(), 0.01, eps=1e-2).step()
     for name, parameter in trainer.network.named_parameters():
         assert torch.allclose(parameter, getattr(theirs, name), atol=1e-6), name

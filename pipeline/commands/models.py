@@ -9,8 +9,7 @@ from typing import Protocol
 import numpy as np
 from tqdm import tqdm
 
-from pipeline.data import evaluation, mixture
-from pipeline.data import run as data_run
+from pipeline.data import evaluation, mixture, record
 from pipeline.data.corpus import Corpus
 from pipeline.data.errors import InputError
 from pipeline.data.files import read_json
@@ -89,19 +88,19 @@ class Mixture:
         return mixture.mix(np.stack([model.next(before) for model in self.models]), weights)
 
 
-def find(name: str, corpus: Corpus, places: Sequence[Path]) -> tuple[Path, data_run.Run]:
+def find(name: str, corpus: Corpus, places: Sequence[Path]) -> tuple[Path, record.Record]:
     """The folder and the run of a model named `mlp1/2`, or `mlp1` for seed 0, in the first of the places that has it.
 
     Raises InputError where none has it, with the models that are there, or where it is of another corpus.
     """
     for place in places:
         folder = place / (name if "/" in name else f"{name}/0")
-        if (folder / data_run.FILE).is_file():
-            run = data_run.read(folder)
-            data_run.check_corpus(run, folder, corpus)
-            return folder, run
-    found = [path for place in places for path in sorted(place.glob(f"*/*/{data_run.FILE}"))]
-    there = dict.fromkeys(path.parts[-3] for path in found if data_run.read(path.parent).stage in STAGES)
+        if (folder / record.FILE).is_file():
+            made = record.read(folder)
+            record.check_corpus(made, folder, corpus)
+            return folder, made
+    found = [path for place in places for path in sorted(place.glob(f"*/*/{record.FILE}"))]
+    there = dict.fromkeys(path.parts[-3] for path in found if record.read(path.parent).stage in STAGES)
     raise InputError(
         f"no model {name!r} in {', '.join(map(str, places))}; there are: {', '.join(there) or 'none, run `make repro`'}"
     )
@@ -136,7 +135,7 @@ def load(name: str, corpus: Corpus, places: Sequence[Path], clusters: Path) -> L
     return Treated(model, corpus.unseen, read_json(folder / "metrics.json")["share"])
 
 
-def _ngram(folder: Path, run: data_run.Run, corpus: Corpus, clusters: Path) -> NgramModel:
+def _ngram(folder: Path, run: record.Record, corpus: Corpus, clusters: Path) -> NgramModel:
     try:
         with tqdm(desc=f"counting for {run.name}", bar_format="{desc}", leave=False, disable=None):
             counted = build.fit(build.Ngram(**run.config["ngram"]), corpus, clusters)
@@ -145,7 +144,7 @@ def _ngram(folder: Path, run: data_run.Run, corpus: Corpus, clusters: Path) -> N
     return NgramModel(counted, len(corpus.vocabulary))
 
 
-def _mixture(folder: Path, run: data_run.Run, corpus: Corpus, places: Sequence[Path], clusters: Path) -> Mixture:
+def _mixture(folder: Path, run: record.Record, corpus: Corpus, places: Sequence[Path], clusters: Path) -> Mixture:
     names, weights = run.config["mix"]["components"], read_json(folder / "weights.json")
     models = [load(name, corpus, places, clusters) for name in names]
     if list(weights) == names:

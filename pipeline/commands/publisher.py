@@ -17,7 +17,7 @@ from pipeline.commands import models, served
 from pipeline.commands.results import Result, paper_rows
 from pipeline.data.corpus import read_corpus
 from pipeline.data.files import write_json
-from pipeline.data.run import FILE
+from pipeline.data.record import FILE
 from pipeline.networks.saved import WEIGHTS
 from pipeline.running import tracking
 from pipeline.running.keys import ROOT

@@ -11,7 +11,7 @@ import pandas as pd
 from omegaconf import OmegaConf
 from safetensors import safe_open
 
-from pipeline.data import run
+from pipeline.data import record
 from pipeline.data.corpus import SPLITS, read_corpus
 from pipeline.data.errors import InputError
 from pipeline.data.files import read_json
@@ -19,7 +19,7 @@ from pipeline.networks.saved import WEIGHTS
 from pipeline.ngrams import class_file
 
 FOLDERS = ("predictions", "clusters", "features")
-FIGURES = ("metrics.json", "unknown.json")  # a stage's perplexities
+FIGURES = ("metrics.json", "out_of_vocabulary.json")  # a stage's perplexities
 BROWN, BEST_NGRAM = "brown", "best-ngram"
 TABLE1 = "table1"
 
@@ -29,7 +29,7 @@ class Result:
     """A folder with run.json, and what else is known of that run."""
 
     folder: Path
-    run: run.Run
+    run: record.Record
     table: str  # of predictions/<table>/<name>/<seed>; "" elsewhere
     data: Path  # folder of its corpus
     timing: dict[str, float]  # seconds and the like; none where its file is gone, which neither git nor DVC keeps
@@ -76,8 +76,8 @@ class Result:
 
 def results(root: Path) -> list[Result]:
     """Every result below a checkout, Table 1's first. Raises InputError where there is none, or its corpus is gone."""
-    files = sorted(file for name in FOLDERS for file in (root / name).rglob(run.FILE))
-    runs = {file.parent: run.read(file.parent) for file in files}
+    files = sorted(file for name in FOLDERS for file in (root / name).rglob(record.FILE))
+    runs = {file.parent: record.read(file.parent) for file in files}
     if not runs:
         raise InputError(f"{root}: no results of the pipeline to publish; run `make repro`")
     corpora = {read_json(file).get("digest"): file.parent for file in sorted((root / "data").glob("*/counts.json"))}
@@ -101,7 +101,7 @@ def _table(folder: Path, root: Path) -> str:
     return parts[1] if parts[0] == "predictions" and len(parts) == 4 else ""
 
 
-def _timings(root: Path, runs: dict[Path, run.Run], tables: dict[Path, str]) -> dict[Path, dict[str, float]]:
+def _timings(root: Path, runs: dict[Path, record.Record], tables: dict[Path, str]) -> dict[Path, dict[str, float]]:
     """The times of each result: of the files in timings/<table> with its stage, name and seed, that of its own table,
     or for a result of no table that of one on its corpus, as far as predictions show which that is."""
     corpora = {table: runs[folder].data for folder, table in tables.items() if table}

@@ -1,1 +1,1 @@
-"""Families of networks: one file each, chosen by name."""
+"""Networks: base.py, a file for each family, and what is done with a network's features and weights."""

@@ -80,7 +80,10 @@ class Network(nn.Module, ABC):
 
     @torch.no_grad()
     def log_probabilities(self, context: Tensor, target: Tensor) -> Tensor:
-        """Exact natural-log probability (B,) of each target (B,) after its context (B, n-1)."""
+        """Exact natural-log probability (B,) of each target (B,) after its context (B, n-1).
+
+        Right for any family; those that are here have faster ways.
+        """
         return -nn.functional.cross_entropy(self(context), target, reduction="none")
 
     def distribution(self, context: Tensor) -> Tensor:
@@ -88,24 +91,25 @@ class Network(nn.Module, ABC):
         return torch.log_softmax(self(context), 1)
 
     def loss(
-        self, context: Tensor, target: Tensor, words: Tensor | None = None, log_inclusion: Tensor | None = None
+        self, context: Tensor, target: Tensor, words: Tensor | None = None, correction: Tensor | None = None
     ) -> Tensor:
-        """Mean over the batch of log sum exp(y - log_inclusion) - y of the target, in nats.
+        """Mean over the batch of log sum exp(y - correction) - y of the target, in nats.
 
-        words: candidates (K,), rising, every target (B,) among them, with log_inclusion (K,); None: the full softmax.
+        words: candidates (K,), rising, every target (B,) among them, with the correction (K,) that the sampler takes
+        off their scores; None: the full softmax.
         """
         y = self(context, words)
         if words is None:
             return self.cross_entropy(y, target)
         column = torch.searchsorted(words, target)
-        return self.cross_entropy(y.sub_(log_inclusion), column) - log_inclusion[column].mean()
+        return self.cross_entropy(y.sub_(correction), column) - correction[column].mean()
 
     def cross_entropy(self, y: Tensor, column: Tensor) -> Tensor:
         """The mean loss () of scores y (B, K) where the targets have these columns (B,)."""
         return nn.functional.cross_entropy(y, column)
 
     def backward(self, *batch: Tensor | None) -> Tensor:
-        """The loss () of a batch, as `loss` takes it; its gradient is added to the parameters'."""
+        """The loss () of a batch, as `loss` takes it; its gradient is added to the parameters'. The training step."""
         loss = self.loss(*batch)
         loss.backward()
         return loss.detach()

@@ -1,10 +1,11 @@
 """The energy network (paper, section 5.1) and the cycling architecture (Bengio and others, NIPS 2000).
 
-The next word is scored together with its context: E(w, context) = v . tanh(d + H x) + b_w with x = [C(w); C(context)],
-and P(w | context) = softmax over all w of E. v is shared, or indexed by w. The part of H x that comes from the context
-is computed once a context, the part from the candidate once for all contexts; their sum and its tanh remain for each
-pair, h of them. Training and scoring work on a few contexts at a time, so that their pairs stay in the processor's
-cache: benchmarks/by_hand.py has what that gains.
+The next word is scored together with its context: y(w, context) = v . tanh(d + H x) + b_w with x = [C(w); C(context)],
+and P(w | context) = softmax over all w of y. The paper's energy E is -y, and has b of the context's words too, which
+the softmax cancels. v is shared, or indexed by w. The part of H x that comes from the context is computed once a
+context, the part from the candidate once for all contexts; their sum and its tanh remain for each pair, h of them.
+Training and scoring work on a few contexts at a time, so that their pairs stay in the processor's cache:
+benchmarks/by_hand.py has what that gains.
 """
 
 import torch
@@ -46,28 +47,31 @@ class Network(base.Network):
         return ((t * v).sum(2) if self.architecture.indexed else nn.functional.linear(t, v)[:, :, 0]) + b
 
     def forward(self, context: Tensor, words: Tensor | None = None) -> Tensor:
-        """E (B, K) of some words (K,), or of all, after contexts (B, n-1)."""
+        """y (B, K) of some words (K,), or of all, after contexts (B, n-1)."""
         return self.scores(self.context_part(context), *self.word_part(words))
 
     @torch.no_grad()
     def log_probabilities(self, context: Tensor, target: Tensor) -> Tensor:
         """Exact natural-log probability (B,) of each target (B,) after its context (B, n-1)."""
-        p, words = self.context_part(context), self.word_part()
-        few = max(1, CELLS // words[0].numel())
-        parts = zip(p.split(few), target.split(few), strict=True)
+        p, word_part = self.context_part(context), self.word_part()
+        few = max(1, CELLS // word_part[0].numel())
+        contexts = zip(p.split(few), target.split(few), strict=True)
         return torch.cat(
-            [-nn.functional.cross_entropy(self.scores(some, *words), own, reduction="none") for some, own in parts]
+            [
+                -nn.functional.cross_entropy(self.scores(some, *word_part), own, reduction="none")
+                for some, own in contexts
+            ]
         )
 
     def backward(
-        self, context: Tensor, target: Tensor, words: Tensor | None = None, log_inclusion: Tensor | None = None
+        self, context: Tensor, target: Tensor, words: Tensor | None = None, correction: Tensor | None = None
     ) -> Tensor:
         """The loss () of a batch; its gradient is added to the parameters', by way of that on p, g, v and b."""
         p, (g, v, b) = self.context_part(context), self.word_part(words)
         column, constant = target, 0.0
         if words is not None:
             column = torch.searchsorted(words, target)
-            b, constant = b - log_inclusion, log_inclusion[column].mean()
+            b, constant = b - correction, correction[column].mean()
         parts = (p, g, v, b)
         cut = [part.detach().requires_grad_() for part in parts]
         few, total = max(1, CELLS // g.numel()), b.new_zeros(())

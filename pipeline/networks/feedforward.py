@@ -1,4 +1,7 @@
-"""The network of the paper, equation 1: y = b + W x + U tanh(d + H x), P(w | context) = softmax(y)_w."""
+"""The network of the paper, equation 1: y = b + W x + U tanh(d + H x), P(w | context) = softmax(y)_w.
+
+x is C(w_{t-n+1}), ..., C(w_{t-1}), the nearest word last, where the paper has it first.
+"""
 
 import torch
 from torch import Tensor, nn

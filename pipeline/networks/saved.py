@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from safetensors import safe_open
 
-from pipeline.data import run
+from pipeline.data import record
 from pipeline.data.errors import InputError
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def read_network(folder: Path, vocabulary: int) -> "Network":
     from pipeline.networks.base import Architecture, build
 
     file = _file(folder)
-    network = build(Architecture(**run.read(folder).config["model"]), vocabulary)
+    network = build(Architecture(**record.read(folder).config["model"]), vocabulary)
     network.load_state_dict(load_file(file))
     return network
 

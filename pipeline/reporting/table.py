@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from pipeline.data import run
+from pipeline.data import record
 from pipeline.data.corpus import SPLITS, Corpus
 from pipeline.data.errors import InputError
 from pipeline.data.evaluation import perplexity
@@ -91,7 +91,7 @@ class Table:
 
 def shape(folder: Path, places: Sequence[str | Path]) -> dict[str, object]:
     """Whether a network or an n-gram lies in a folder, and its n, c, h, m, direct and mix, as run.json has them."""
-    made = run.read(folder)
+    made = record.read(folder)
     if made.stage == "train":
         model = made.config["model"]
         return {"model": "network", "mix": False} | {key: model[key] for key in ("n", "h", "m", "direct")}
@@ -125,7 +125,7 @@ def read(file: Path) -> pd.DataFrame:
 def _line(name: str, table: Table, corpus: Corpus) -> dict:
     folders, paper = table.folders(name), table.rows.get(name, Row())
     for folder in folders:
-        run.check_corpus(run.read(folder), folder, corpus)
+        record.check_corpus(record.read(folder), folder, corpus)
     line = {"row": paper.row or name, "seeds": len(folders)} | shape(folders[0], table.predictions)
     line |= {f"paper_{split}": getattr(paper, split) for split in SPLITS}
     if (folders[0] / "raw" / "train.npy").is_file():

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from pipeline.data import run as made
+from pipeline.data import record
 from pipeline.data.corpus import Corpus
 from pipeline.data.files import write_timing
 from pipeline.running import tracking
@@ -20,14 +20,14 @@ def recorded(stage: str, config: object, corpus: Corpus, first: bool = True) -> 
     `costs` of the run that the block gets are what it adds to its time, or says in its place. first: whether this is
     the process that writes and tracks; another one only does its share of the work.
     """
-    run = made.describe(stage, config, corpus.counts["digest"])
+    made = record.describe(stage, config, corpus.counts["digest"])
     if not first:
         yield tracking.Run(None, "")
         return
     start = time.perf_counter()
-    with tracking.run(run) as tracked:
+    with tracking.run(made) as tracked:
         yield tracked
         spent = cost(start) | tracked.costs
-        write_timing(Path(config.timing), {"stage": stage, "name": run.name, "seed": run.seed} | spent)
+        write_timing(Path(config.timing), {"stage": stage, "name": made.name, "seed": made.seed} | spent)
         tracked.metrics(spent)
-        run.write(Path(config.out))
+        made.write(Path(config.out))

@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # MLflow takes more than a second to import, so what opens a 
     from filelock import FileLock
     from mlflow import MlflowClient
 
-    from pipeline.data import run as data_run
+    from pipeline.data import record
 
 os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
 os.environ.setdefault("DO_NOT_TRACK", "true")
@@ -78,7 +78,7 @@ class Run:
 
 
 @contextmanager
-def run(made: "data_run.Run") -> Iterator[Run]:
+def run(made: "record.Record") -> Iterator[Run]:
     """The MLflow run of a stage's run, under the parent of this code and data, or of the multirun under way.
 
     Its parameters are what run.json will say. Its status follows how the block ends.
@@ -106,12 +106,12 @@ def run(made: "data_run.Run") -> Iterator[Run]:
     current.end("FINISHED")
 
 
-def tags_of(made: "data_run.Run") -> dict[str, str]:
+def tags_of(made: "record.Record") -> dict[str, str]:
     """By which a run is found."""
     return {"stage": made.stage, "model": made.name, "seed": str(made.seed), "data": made.data}
 
 
-def parameters_of(made: "data_run.Run") -> dict[str, str]:
+def parameters_of(made: "record.Record") -> dict[str, str]:
     """What MLflow shows as a run's parameters: the configuration of run.json, nested keys with dots."""
     return strings(dict(flattened({"stage": made.stage, "seed": made.seed} | made.config)))
 

@@ -1,7 +1,10 @@
-"""torch's optimisers for a recipe: gradient ascent as in the paper, or Adam, lazily on the rows that a batch touches.
+"""The updates of a recipe by torch's optimisers: gradient ascent as in the paper, or Adam, lazily on the rows that a
+batch touches; the learning rate of each; weight decay.
 
 Adam that moves all rows would cost |V| of them a step, where the sampled softmax touches a tenth.
 """
+
+import math
 
 import torch
 
@@ -20,6 +23,16 @@ def make_optimisers(network: Network, recipe: Recipe) -> list[torch.optim.Optimi
     return [*lazy, torch.optim.Adam(named.values(), **adam, fused=True)]
 
 
+def rate_at(recipe: Recipe, step: int, steps: int) -> float:
+    """The learning rate e_t of a step (from 0) of so many."""
+    if recipe.schedule == "inverse":
+        return recipe.rate / (1 + recipe.rate_decay * step * recipe.batch)
+    rise = recipe.warmup * steps
+    if step < rise:
+        return recipe.rate * (step + 1) / (rise + 1)
+    return recipe.rate * 0.5 * (1 + math.cos(math.pi * (step - rise) / (steps - rise)))
+
+
 def update(optimisers: list[torch.optim.Optimizer], recipe: Recipe, rate: float, step: int, words: int) -> None:
     """Update number `step`, from 1, with the gradient of a mean over so many words.
 
@@ -33,3 +46,12 @@ def update(optimisers: list[torch.optim.Optimizer], recipe: Recipe, rate: float,
                 group["eps"] = recipe.epsilon * (1 - recipe.beta2**step) ** 0.5
         optimiser.step()
         optimiser.zero_grad()
+
+
+@torch.no_grad()
+def decay(network: Network, recipe: Recipe, rate: float, words: int) -> None:
+    """theta -= e_t lambda theta for each of so many words; not for biases (paper, section 3)."""
+    kept = max(1 - rate * recipe.weight_decay, 0.0) ** words
+    for parameter in network.parameters():
+        if parameter.dim() > 1 and parameter.requires_grad:
+            parameter.mul_(kept)

@@ -1,6 +1,8 @@
 """The paper's two ways to train on several processors (section 3), on torch.distributed.
 
-Data-parallel: each rank takes its part of every batch, and the gradients are summed over the ranks.
+Data-parallel: each rank takes its part of every batch, and the gradients are summed over the ranks. All wait for each
+other at every step; the paper's processes did not, and wrote into one memory without locks: benchmarks/parallel.py has
+that.
 Parameter-parallel: each rank owns a block of output units, that is of rows of WU and b. For each example only the
 largest of the ranks' log sums of exponentials, their sum, the target's score and the gradient on [x; a] go from rank to
 rank.
@@ -68,7 +70,7 @@ class _Spread(torch.autograd.Function):
 
 
 class DataParallel(feedforward.Network):
-    """The network of the paper; the output layer, where the time goes, sees this rank's part of each batch.
+    """The network of the paper; in training the output layer, where the time goes, sees this rank's part of each batch.
 
     What lies before is done for the whole batch on each rank, so that all look up the same words and draw the same
     dropout.
@@ -99,7 +101,7 @@ class DataParallel(feedforward.Network):
 
 
 class ParameterParallel(feedforward.Network):
-    """The network of the paper; WU and b hold this rank's block of output units alone."""
+    """The network of the paper; WU and b hold this rank's block of output units, and `forward` scores those alone."""
 
     def __init__(self, architecture: Architecture, vocabulary: int):
         super().__init__(architecture, vocabulary)
@@ -115,11 +117,8 @@ class ParameterParallel(feedforward.Network):
     ) -> "ParameterParallel":
         """As one process alone would: the whole network is drawn, and a block of it kept."""
         whole = feedforward.Network(self.architecture, self.vocabulary)
-        whole.initialise(features, weights, bias, generator)
-        self.C.copy_(whole.C)
-        self.H.copy_(whole.H)
-        self.WU.copy_(whole.WU[self.block])
-        self.b.copy_(whole.b[self.block])
+        for name, drawn in whole.initialise(features, weights, bias, generator).named_parameters():
+            self.get_parameter(name).copy_(drawn[self.block] if name in ("WU", "b") else drawn)
         return self
 
     @torch.no_grad()
@@ -145,7 +144,7 @@ class ParameterParallel(feedforward.Network):
         return -self._losses(log_partition(z, self.WU, self.b), own)
 
     def loss(
-        self, context: Tensor, target: Tensor, words: Tensor | None = None, log_inclusion: Tensor | None = None
+        self, context: Tensor, target: Tensor, words: Tensor | None = None, correction: Tensor | None = None
     ) -> Tensor:
         """The loss of the whole softmax, of which this rank's words are a part."""
         if words is None:
@@ -153,12 +152,12 @@ class ParameterParallel(feedforward.Network):
             column, held = self._own(target)
         else:
             row, mine = self._own(words)
-            y = self(context, row[mine]) - log_inclusion[mine]
+            y = self(context, row[mine]) - correction[mine]
             place = torch.searchsorted(words, target)
-            constant = log_inclusion[place].mean()
+            constant = correction[place].mean()
             held = mine[place]
             column = torch.where(held, mine.cumsum(0)[place] - 1, 0)
-        own = torch.where(held, y.gather(1, column[:, None])[:, 0], 0) if y.shape[1] else y.sum(1)
+        own = torch.where(held, y.gather(1, column[:, None])[:, 0], 0) if y.shape[1] else y.sum(1)  # 0 of no candidates
         return self._losses(torch.logsumexp(y, 1), own).mean() - constant
 
     def _own(self, words: Tensor) -> tuple[Tensor, Tensor]:

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import torch
 import torch.distributed as dist
+from tqdm import tqdm
 
 from pipeline.data.errors import InputError
 from pipeline.networks.base import Architecture, Network, build
@@ -44,11 +45,21 @@ class Ranks:
         """Whether this is the process that writes and shows."""
         return self.number == 0
 
+    def bar(self, words: int) -> tqdm:
+        """A progress bar over so many words: on a terminal, and of the first process alone."""
+        return tqdm(total=words, unit="w", unit_scale=True, disable=None if self.first else True)
+
+    def wait(self) -> None:
+        """Returns when every process has come here."""
+        if self.count > 1:
+            dist.barrier()
+
     def part(self, architecture: Architecture, vocabulary: int) -> Network:
         """What this process has of the network, all parameters zero."""
         if self.parallel in ALONE:
             return build(architecture, vocabulary)
-        parallel = import_module("pipeline.training.parallel")  # code that no other training depends on
+        # Imported here alone: it needs feedforward.py, on which the trainings of other families do not depend.
+        parallel = import_module("pipeline.training.parallel")
         return getattr(parallel, KINDS[self.parallel])(architecture, vocabulary)
 
     def checkpoint(self, path: Path, seconds: float) -> CheckpointFile:
@@ -78,13 +89,14 @@ def joined(parallel: str, family: str, device: str) -> Iterator[Ranks]:
     if parallel in ALONE or count == 1:
         yield Ranks(parallel, 0, 1, device)
         return
+    if ":" in device:
+        raise InputError(f"device={device} for {count} processes: say device=cuda, and each takes one of its own")
     if device == "cuda":
         device = f"cuda:{os.environ['LOCAL_RANK']}"
         torch.cuda.set_device(device)
     dist.init_process_group("nccl" if device.startswith("cuda") else "gloo")
     if dist.get_rank() > 0:
         logging.disable(logging.INFO)
-        os.environ["TQDM_DISABLE"] = "1"
     try:
         yield Ranks(parallel, dist.get_rank(), count, device)
     finally:

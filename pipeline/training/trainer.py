@@ -12,11 +12,12 @@ from pipeline.data import evaluation
 from pipeline.data.errors import InputError
 from pipeline.networks.base import Network, contexts, score
 from pipeline.training.checkpoint import Checkpoint
-from pipeline.training.optimiser import make_optimisers, update
-from pipeline.training.recipe import Recipe, rate_at
+from pipeline.training.optimiser import decay, make_optimisers, rate_at, update
+from pipeline.training.recipe import Recipe
 from pipeline.training.sampling import make_sampler
 
 DECAY_STEPS = 16  # weight decay passes over all weights, touched or not, so it is done for so many steps at once
+LOOK_STEPS = 64  # whole decays; so often the loss is looked at and a checkpoint may be written
 
 
 @dataclass
@@ -75,15 +76,16 @@ class Trainer:
         self.sampler = make_sampler(recipe.sampling, counts, recipe.samples, recipe.power, self.device)
         unigram = torch.tensor(np.log((counts + 1) / (counts + 1).sum()), dtype=torch.float32)
         start = torch.Generator().manual_seed(seed)
-        self.network = network.initialise(recipe.features, recipe.weights, unigram, start).to(self.device)
+        self.network = network.initialise(recipe.features_std, recipe.weights_std, unigram, start).to(self.device)
         if features is not None:
             self._start_from(torch.from_numpy(features).to(self.device))
         self.network.dropout.p = recipe.dropout
         self.network.sparse = not self.sampler.full
         self.network.C.requires_grad_(not recipe.frozen)
-        self.best = {name: tensor.clone() for name, tensor in self.network.state_dict().items()}
-        self.optimisers = make_optimisers(self.network, recipe)
+        self.optimisers = make_optimisers(self.network, recipe)  # as `sparse` and `frozen` say
+        self.best = self._copy()
         self.progress = Progress()
+        self.since = time.perf_counter()
         n = network.architecture.n
         stream = np.concatenate([np.full(n - 1, mark, dtype=train.dtype), train])
         self.windows = torch.from_numpy(stream).to(self.device).unfold(0, n, 1)  # (T, n), a view: context and target
@@ -100,7 +102,7 @@ class Trainer:
                 f"features of shape {tuple(features.shape)} for a network whose C is {tuple(self.network.C.shape)}: "
                 "they must come from the same vocabulary and have model.m columns"
             )
-        self.network.C.copy_(features * (self.recipe.features / features.std()))
+        self.network.C.copy_(features * (self.recipe.features_std / features.std()))
 
     def run(
         self,
@@ -121,6 +123,13 @@ class Trainer:
         self.network.load_state_dict(self.best)
         return self.network
 
+    @property
+    def _on_gpu(self) -> bool:
+        return self.device.type == "cuda"
+
+    def _copy(self) -> dict[str, torch.Tensor]:
+        return {name: tensor.clone() for name, tensor in self.network.state_dict().items()}
+
     def _patience_lost(self) -> bool:
         return self.progress.epoch - self.progress.best >= self.recipe.patience
 
@@ -132,14 +141,17 @@ class Trainer:
         if progress.step == 0:
             torch.manual_seed(int(shuffle.integers(2**63)))  # of candidates and dropout
         pending = torch.zeros((), dtype=torch.float64, device=self.device)
+        undecayed = 0  # words since the last weight decay: none wherever a checkpoint is written
         while progress.step < self.steps:
             places = order[progress.step * recipe.batch : (progress.step + 1) * recipe.batch]
             pending += self._step(places) * len(places)
             progress.step += 1
+            undecayed += len(places)
             if recipe.weight_decay and (progress.step % DECAY_STEPS == 0 or progress.step == self.steps):
-                self._decay(min(progress.step * recipe.batch, len(order)))
+                decay(self.network, recipe, self._rate(), undecayed)
+                undecayed = 0
             on_step(progress, len(places))
-            if progress.step % 64 == 0 or progress.step == self.steps:
+            if progress.step % LOOK_STEPS == 0 or progress.step == self.steps:
                 done = min(progress.step * recipe.batch, len(order))
                 progress.loss = self._checked(progress.loss + float(pending), done)
                 progress.perplexity = math.exp(progress.loss / done)
@@ -163,18 +175,6 @@ class Trainer:
         loss = self.network.backward(context, target, *self.sampler.draw(target))
         update(self.optimisers, self.recipe, self._rate(), self._done() + 1, len(places))
         return loss
-
-    @torch.no_grad()
-    def _decay(self, done: int) -> None:
-        """theta -= e_t lambda theta for each word since the last call; not for biases (paper, section 3).
-
-        done: words of the epoch under way.
-        """
-        words = (done - 1) % (DECAY_STEPS * self.recipe.batch) + 1
-        kept = max(1 - self._rate() * self.recipe.weight_decay, 0.0) ** words
-        for parameter in self.network.parameters():
-            if parameter.dim() > 1 and parameter.requires_grad:
-                parameter.mul_(kept)
 
     def _checked(self, loss: float, words: int) -> float:
         """A loss summed over so many words, if it is a number that exp can take (NaN is not below anything)."""
@@ -203,7 +203,7 @@ class Trainer:
         )
         if all(epoch.valid_perplexity < earlier["valid_perplexity"] for earlier in progress.curve):
             progress.best = epoch.epoch
-            self.best = {name: tensor.clone() for name, tensor in self.network.state_dict().items()}
+            self.best = self._copy()
         progress.curve.append(asdict(epoch))
         progress.epoch, progress.step, progress.loss, progress.perplexity = epoch.epoch, 0, 0.0, 0.0
         return epoch
@@ -217,8 +217,7 @@ class Trainer:
                 "network": self.network.state_dict(),
                 "best": self.best,
                 "optimisers": [optimiser.state_dict() for optimiser in self.optimisers],
-                "random": torch.get_rng_state(),
-                "random_cuda": torch.cuda.get_rng_state_all(),
+                "random": torch.cuda.get_rng_state(self.device) if self._on_gpu else torch.get_rng_state(),
                 "progress": asdict(self.progress),
             }
         )
@@ -232,6 +231,8 @@ class Trainer:
         self.best = found["best"]
         for optimiser, state in zip(self.optimisers, found["optimisers"], strict=True):
             optimiser.load_state_dict(state)
-        torch.set_rng_state(found["random"])
-        torch.cuda.set_rng_state_all(found["random_cuda"])
+        if self._on_gpu:
+            torch.cuda.set_rng_state(found["random"], self.device)
+        else:
+            torch.set_rng_state(found["random"])
         self.progress = Progress(**found["progress"])

@@ -14,7 +14,7 @@ PLACES = {"data", "predictions", "clusters", "out", "timing", "csv", "export", "
 
 
 @dataclass(frozen=True)
-class Run:
+class Record:
     """One run of a stage. Nothing here changes when the same run is repeated."""
 
     stage: str
@@ -28,22 +28,22 @@ class Run:
         write_json(folder / FILE, asdict(self))
 
 
-def describe(stage: str, config: object, data: str) -> Run:
+def describe(stage: str, config: object, data: str) -> Record:
     """The run that a stage's configuration object is about to make, from a corpus with this digest."""
     values = asdict(config)
     kept = {key: value for key, value in values.items() if key not in PLACES | {"name", "seed"}}
-    return Run(stage, values["name"], values.get("seed", 0), kept, data)
+    return Record(stage, values["name"], values.get("seed", 0), kept, data)
 
 
-def read(folder: str | Path) -> Run:
+def read(folder: str | Path) -> Record:
     """The run that made the result in a folder. Raises InputError where the folder does not say."""
     file = Path(folder) / FILE
     if not file.is_file():
         raise InputError(f"no {file}: nothing there, or a result of an older state of the code; run its stage again")
-    return Run(**read_json(file))
+    return Record(**read_json(file))
 
 
-def check_corpus(run: Run, folder: str | Path, corpus: Corpus) -> None:
+def check_corpus(record: Record, folder: str | Path, corpus: Corpus) -> None:
     """Raises InputError where the result in a folder was not made from this corpus."""
-    if run.data != corpus.counts["digest"]:
+    if record.data != corpus.counts["digest"]:
         raise InputError(f"{folder} was made from another corpus: give the data and the predictions of the same one")

@@ -21,8 +21,9 @@ def log_probabilities(
     of the targets.
     """
     g, v, b = network.word_part()
-    hidden = torch.tanh(network.context_part(context)[:, None] + g[words])
-    y = (hidden * (v[words] if network.architecture.indexed else v)).sum(2) + b[words]
+    y = network.scores(
+        network.context_part(context), g[words], v[words] if network.architecture.indexed else v, b[words]
+    )
     within = torch.log_softmax(y, 1) + p.sum(1, keepdim=True).log()
     own = words == target[:, None]
     return torch.where(own, within, 0).sum(1).where(own.any(1), otherwise)
