@@ -2,6 +2,7 @@
 
 import logging
 import os
+import shutil
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -16,13 +17,15 @@ from pipeline.data.corpus import Corpus, read_corpus
 from pipeline.data.errors import InputError
 from pipeline.data.files import digest
 from pipeline.data.predictions import write_base_predictions
-from pipeline.data.record import describe
+from pipeline.data.record import Record, check_corpus, describe, read
 from pipeline.networks.base import Architecture, Network, contexts, score
 from pipeline.running import app, tracking
 from pipeline.running.recorded import recorded
 from pipeline.training import checkpoint, processes
 from pipeline.training.recipe import Recipe
 from pipeline.training.trainer import Epoch, Progress, Trainer
+
+STATE = "state.pt"  # a checkpoint of the end, for a training that goes on from there
 
 log = logging.getLogger(__name__)
 
@@ -42,6 +45,8 @@ class Config:
     features: str
     checkpoints: str
     checkpoint_seconds: float
+    keep_state: bool
+    resume: str
     out: str
     timing: str
 
@@ -71,6 +76,8 @@ def _run(config: Config, joined: processes.Ranks) -> None:
     what |= {"features": digest(features)} if config.features else {}
     code = checkpoint.code_of(config.model.family)
     with checkpoint.claim(Path(config.checkpoints), what, code) as path:
+        if config.resume and not path.is_file():
+            shutil.copyfile(_state_of(config, corpus), path)
         with recorded("train", config, corpus, joined.first) as run:
             network = joined.part(config.model, len(corpus.vocabulary))
             log.info("%s, seed %d: %s free parameters", config.name, config.seed, f"{_size(network.state_dict()):,}")
@@ -91,6 +98,8 @@ def _run(config: Config, joined: processes.Ranks) -> None:
             scored, weights = _score(network, corpus, joined, splits), joined.whole(network)
             if joined.first:
                 _write(config, corpus, trainer.progress, scored, weights, run)
+                if config.keep_state:
+                    shutil.copyfile(path, Path(config.out, STATE))
                 training = trainer.progress.seconds  # in all processes, where one took up the work of a killed one
                 run.costs |= {
                     "seconds": training + time.perf_counter() - scoring,
@@ -98,6 +107,30 @@ def _run(config: Config, joined: processes.Ranks) -> None:
                     "words_per_second": trainer.progress.epoch * len(corpus.train) / training,
                 }
         joined.wait()  # no process removes its checkpoint before the first has written the results
+
+
+def _state_of(config: Config, corpus: Corpus) -> Path:
+    """The state at the end of the training that this one goes on from, which has fewer epochs and all else the same."""
+    folder = Path(config.resume)
+    if not (folder / STATE).is_file():
+        raise InputError(f"resume={folder}: it has no {STATE}; train with keep_state=true first")
+    if config.recipe.schedule != "inverse":
+        raise InputError(
+            f"resume={folder}: the rate of a cosine follows from recipe.epochs, so no other can be trained on"
+        )
+    made = read(folder)
+    check_corpus(made, folder, corpus)
+    both = [_but_epochs(record) for record in (made, describe("train", config, corpus.counts["digest"]))]
+    differ = [key for key in both[0] if both[0][key] != both[1].get(key)]
+    if differ:
+        raise InputError(f"resume={folder}: trained with another {', '.join(differ)}; recipe.epochs alone may differ")
+    return folder / STATE
+
+
+def _but_epochs(made: Record) -> dict:
+    """What must be the same of a training and of one that goes on from it."""
+    recipe = made.config["recipe"] | {"epochs": 0, "patience": 0}
+    return {"seed": made.seed, "model": made.config["model"], "features": made.config["features"], "recipe": recipe}
 
 
 def _write(

@@ -77,7 +77,7 @@ def test_code_dependencies_are_the_real_imports(name):
 # Where things lie and how a run is shown.
 PLACES = {
     *("defaults", "hydra", "name", "data", "out", "timing", "csv", "reports", "readme", "intervals", "network"),
-    *("predictions", "clusters", "export", "checkpoints", "checkpoint_seconds"),
+    *("predictions", "clusters", "export", "checkpoints", "checkpoint_seconds", "keep_state", "resume"),
 }
 
 

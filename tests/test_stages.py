@@ -178,6 +178,32 @@ def test_the_papers_recipe_trains(stage, few, tmp_path):
     assert curve["valid_perplexity"][1] < curve["valid_perplexity"][0]
 
 
+def test_a_training_that_goes_on_has_the_bits_of_one_training_of_all_epochs(few, tmp_path):
+    paper = ["recipe=paper", "recipe.batch=512", "model.h=4", "model.m=3", f"data={few}"]
+    one, two, whole = (tmp_path / name for name in ("one", "two", "whole"))
+    for arguments in (
+        ["recipe.epochs=1", "keep_state=true", f"out={one}"],
+        ["recipe.epochs=2", f"resume={one}", f"out={two}"],
+        ["recipe.epochs=2", f"out={whole}"],
+    ):
+        train.main(composed("train", train.Config, *paper, *arguments))
+    for file in ("weights.safetensors", "curve.csv", "test.npy", "run.json"):
+        assert (two / file).read_bytes() == (whole / file).read_bytes(), file
+
+
+def test_a_training_goes_on_from_its_like_alone(few, tmp_path):
+    def refused(*arguments):
+        with pytest.raises(InputError) as error:
+            train.main(composed("train", train.Config, f"data={few}", f"out={tmp_path}/on", *arguments))
+        return str(error.value)
+
+    assert "no state.pt; train with keep_state=true first" in refused("recipe=paper", f"resume={tmp_path}/none")
+    small = ["recipe=paper", "recipe.epochs=1", "recipe.batch=512", "model.h=4", "model.m=3", f"data={few}"]
+    train.main(composed("train", train.Config, *small, "keep_state=true", f"out={tmp_path}/one"))
+    assert "another model, recipe;" in refused("recipe=paper", f"resume={tmp_path}/one")
+    assert "the rate of a cosine follows from recipe.epochs" in refused(f"resume={tmp_path}/one")
+
+
 def test_a_training_under_way_keeps_a_second_one_out(tmp_path):
     claim = f"c.claim(Path({str(tmp_path)!r}), {{'model': 'x'}}, [])"
     code = f"from pathlib import Path; from pipeline.training import checkpoint as c\nwith {claim}: pass"

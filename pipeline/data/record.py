@@ -10,7 +10,10 @@ from pipeline.data.files import read_json, write_json
 
 FILE = "run.json"
 # Keys of a configuration that say where something lies, and not what is computed.
-PLACES = {"data", "predictions", "clusters", "out", "timing", "csv", "export", "checkpoints", "checkpoint_seconds"}
+PLACES = {
+    *("data", "predictions", "clusters", "out", "timing", "csv", "export"),
+    *("checkpoints", "checkpoint_seconds", "keep_state", "resume"),
+}
 
 
 @dataclass(frozen=True)

@@ -116,15 +116,15 @@ class Network(nn.Module, ABC):
 
     @torch.no_grad()
     def initialise(self, features: float, weights: float, bias: Tensor, generator: torch.Generator) -> "Network":
-        """Random features and weights, given output biases; the other biases stay zero.
+        """Random features and weights, uniform as in NIPS 2000, and given output biases; the other biases stay zero.
 
         features: standard deviation of C; weights: of every other matrix, times the root of its fan-in;
         bias: (V,), such as the log unigram, from which training then need not start by learning frequencies.
         """
         for name, parameter in self.named_parameters():
             if parameter.dim() > 1 and parameter.numel():
-                spread = features if name == "C" else weights / parameter.shape[1] ** 0.5
-                parameter.normal_(0, spread, generator=generator)
+                bound = 3**0.5 * (features if name == "C" else weights / parameter.shape[1] ** 0.5)
+                parameter.uniform_(-bound, bound, generator=generator)
         self.b.copy_(bias)
         return self
 

@@ -29,8 +29,10 @@ class Recipe:
     features_std: float = at_least(0)  # standard deviation of C at the start
     frozen: bool  # C stays as it was at the start
     weights_std: float = at_least(0)  # of the other matrices, times the root of their fan-in
+    output_biases: str = one_of("unigram", "zero")  # b at the start: logarithms of the words' frequencies, or nothing
     stopping_block: int = above_zero()  # early stopping reads one block of this many validation tokens ...
-    stopping_every: int = above_zero()  # ... in so many
+    stopping_every: int = above_zero()  # ... in so many,
+    stopping_share: bool  # with the share for unseen words fitted there; false: the network's own probabilities
 
     def __post_init__(self):
         check(self, "recipe.")

@@ -27,7 +27,7 @@ class Epoch:
     epoch: int
     rate: float  # at its end
     train_perplexity: float  # running, by the training softmax with dropout: a progress figure, nothing else
-    valid_perplexity: float  # exact, on the stopping blocks, with the share for unseen words fitted there
+    valid_perplexity: float  # exact, on the stopping blocks, with the share for unseen words where the recipe says so
 
 
 @dataclass
@@ -74,9 +74,10 @@ class Trainer:
         self.device = torch.device(device)
         counts = np.bincount(train, minlength=len(network.C))
         self.sampler = make_sampler(recipe.sampling, counts, recipe.samples, recipe.power, self.device)
-        unigram = torch.tensor(np.log((counts + 1) / (counts + 1).sum()), dtype=torch.float32)
+        unigram = np.log((counts + 1) / (counts + 1).sum())
+        biases = torch.tensor(unigram if recipe.output_biases == "unigram" else 0 * unigram, dtype=torch.float32)
         start = torch.Generator().manual_seed(seed)
-        self.network = network.initialise(recipe.features_std, recipe.weights_std, unigram, start).to(self.device)
+        self.network = network.initialise(recipe.features_std, recipe.weights_std, biases, start).to(self.device)
         if features is not None:
             self._start_from(torch.from_numpy(features).to(self.device))
         self.network.dropout.p = recipe.dropout
@@ -93,7 +94,7 @@ class Trainer:
         stopping = stopping_tokens(len(valid), recipe.stopping_block, recipe.stopping_every)
         self.stopping_context = contexts(valid, train, n, mark)[stopping]
         self.stopping_target = valid[stopping]
-        self.unseen = counts == 0
+        self.unseen = evaluation.unseen_words(train, len(counts))
 
     @torch.no_grad()
     def _start_from(self, features: torch.Tensor) -> None:
@@ -193,7 +194,7 @@ class Trainer:
         rate = self._rate()
         raw = score(self.network, self.stopping_context, self.stopping_target)
         self._checked(float(-raw.sum(dtype=np.float64)), len(raw))
-        share = evaluation.fit_share(raw, self.stopping_target, self.unseen)
+        share = evaluation.fit_share(raw, self.stopping_target, self.unseen) if self.recipe.stopping_share else 0.0
         treated = evaluation.apply_share(raw, self.stopping_target, self.unseen, share)
         epoch = Epoch(
             epoch=progress.epoch + 1,
