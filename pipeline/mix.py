@@ -1,4 +1,7 @@
-"""Stage mix: a mixture of models, from their log-probabilities to its own (paper, section 4.1)."""
+"""Stage mix: a mixture of models, from their log-probabilities to its own (paper, section 4.1).
+
+What is mixed are the models' own probabilities, as in the paper; the mixture gets the share for unseen words last, like
+any other model."""
 
 import logging
 from dataclasses import dataclass
@@ -11,7 +14,7 @@ from pipeline.data.constraints import above_zero, check
 from pipeline.data.corpus import Corpus, read_corpus
 from pipeline.data.errors import InputError
 from pipeline.data.files import write_json
-from pipeline.data.predictions import folder_of, read_predictions, write_mixture_predictions
+from pipeline.data.predictions import folder_of, read_predictions, write_predictions
 from pipeline.data.record import check_corpus, read
 from pipeline.ngrams import bins, counts, interpolated
 from pipeline.running import app
@@ -67,9 +70,9 @@ def main(config: Config) -> None:
         folders = [folder_of(part, config.predictions) for part in config.mix.components]
         for folder in folders:
             check_corpus(read(folder), folder, corpus)
-        parts = {split: np.stack([read_predictions(folder, split) for folder in folders]) for split in SCORED}
+        parts = {split: np.stack([read_predictions(folder, f"raw/{split}") for folder in folders]) for split in SCORED}
         mixed, weights = (_by_frequency if config.mix.by_frequency else _everywhere)(config.mix, corpus, parts)
-        metrics = write_mixture_predictions(Path(config.out), corpus, mixed)
+        metrics = write_predictions(Path(config.out), corpus, mixed)
         write_json(Path(config.out, "weights.json"), weights)
         run.metrics(metrics)
         log.info("%s: validation %.2f, test %.2f", config.name, metrics["valid"], metrics["test"])

@@ -9,7 +9,7 @@ from pathlib import Path
 from pipeline.data.corpus import SPLITS, read_corpus
 from pipeline.data.errors import InputError
 from pipeline.data.files import replacing
-from pipeline.data.predictions import write_base_predictions
+from pipeline.data.predictions import write_predictions
 from pipeline.ngrams import arpa
 from pipeline.ngrams.backoff import Backoff
 from pipeline.ngrams.build import Ngram, fit
@@ -42,7 +42,7 @@ def main(config: Config) -> None:
             raise InputError("export: only Kneser-Ney and ARPA models have the form of an ARPA file")
         fitted = time.perf_counter()
         raw = {split: model.log_probabilities(corpus.before(split), corpus.ids(split)) for split in SPLITS}
-        metrics = write_base_predictions(Path(config.out), corpus, raw)
+        metrics = write_predictions(Path(config.out), corpus, raw)
         run.costs["fit_seconds"] = fitted - start
         run.metrics(metrics)
         if config.export:

@@ -11,7 +11,7 @@ from tqdm import tqdm
 
 from pipeline.data.corpus import read_corpus
 from pipeline.data.errors import InputError
-from pipeline.data.predictions import folder_of, write_base_predictions
+from pipeline.data.predictions import folder_of, write_predictions
 from pipeline.networks import shortlist
 from pipeline.networks.base import contexts
 from pipeline.networks.saved import read_network
@@ -66,7 +66,7 @@ def main(config: Config) -> None:
                 raw[split][part] = shortlist.log_probabilities(network, context, target, words, p, otherwise[part])
                 spent["trigram_seconds"] += listed - began
                 spent["network_seconds"] += time.perf_counter() - listed
-        metrics = write_base_predictions(Path(config.out), corpus, raw)
+        metrics = write_predictions(Path(config.out), corpus, raw)
         run.costs |= spent
         run.metrics(metrics)
         log.info("%s: validation %.2f, test %.2f", config.name, metrics["valid"], metrics["test"])

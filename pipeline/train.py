@@ -16,7 +16,7 @@ from pipeline.data.constraints import at_least, check
 from pipeline.data.corpus import Corpus, read_corpus
 from pipeline.data.errors import InputError
 from pipeline.data.files import digest
-from pipeline.data.predictions import write_base_predictions
+from pipeline.data.predictions import write_predictions
 from pipeline.data.record import Record, check_corpus, describe, read
 from pipeline.networks.base import Architecture, Network, contexts, score
 from pipeline.running import app, tracking
@@ -143,7 +143,7 @@ def _write(
 ) -> None:
     """The files of the result, and its figures for MLflow and the log."""
     out = Path(config.out)
-    metrics = write_base_predictions(out, corpus, scored)
+    metrics = write_predictions(out, corpus, scored)
     save_file(weights, out / "weights.safetensors")
     pd.DataFrame(progress.curve).to_csv(out / "curve.csv", index=False)
     best = progress.curve[progress.best - 1]["valid_perplexity"]

@@ -7,7 +7,7 @@ from conftest import made
 
 from pipeline.data.corpus import SPLITS, Corpus
 from pipeline.data.errors import InputError
-from pipeline.data.predictions import write_base_predictions
+from pipeline.data.predictions import write_predictions
 from pipeline.reporting import markup, table
 
 
@@ -79,7 +79,7 @@ def corpus():
 def filled(folder, corpus, stage, p, **config):
     """A model that gives each token the probability p."""
     raw = {split: np.full(4, np.log(p), dtype=np.float32) for split in SPLITS}
-    write_base_predictions(made(folder, corpus, stage, **config), corpus, raw)
+    write_predictions(made(folder, corpus, stage, **config), corpus, raw)
 
 
 def listed(folder, **changes):

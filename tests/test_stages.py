@@ -327,12 +327,14 @@ def test_learned_weights_are_no_worse_than_equal_ones_on_validation(few, tmp_pat
         made(tmp_path / name / "0", corpus, "train")
         for split in ("valid", "test"):
             tokens = len(corpus.ids(split))
-            np.save(tmp_path / name / "0" / f"{split}.npy", -random.exponential(3 + number, tokens).astype(np.float32))
+            raw = tmp_path / name / "0" / "raw"
+            raw.mkdir(exist_ok=True)
+            np.save(raw / f"{split}.npy", -random.exponential(3 + number, tokens).astype(np.float32))
     found = {}
     for weights in ("[]", "[0.5,0.5]"):
         out = tmp_path / f"out{weights}"
         arguments = [f"data={few}", f"predictions=[{tmp_path}]", f"mix.weights={weights}", f"out='{out}'"]
         mix.main(composed("mix", mix.Config, *arguments))
-        found[weights] = read_json(out / "metrics.json")["valid"]
+        found[weights] = read_json(out / "metrics.json")["valid_raw"]
         assert sum(read_json(out / "weights.json").values()) == pytest.approx(1)
     assert found["[]"] < found["[0.5,0.5]"]

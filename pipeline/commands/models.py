@@ -48,7 +48,7 @@ class NgramModel:
 
 @dataclass(frozen=True)
 class Treated:
-    """A base model with its share for words that training never shows."""
+    """A model with its share for words that training never shows."""
 
     model: LanguageModel
     unseen: np.ndarray
@@ -121,18 +121,23 @@ def load(name: str, corpus: Corpus, places: Sequence[Path], clusters: Path) -> L
     Raises InputError as find does, and for what gives no probabilities of new text.
     """
     folder, run = find(name, corpus, places)
+    model = _without_share(folder, run, corpus, places, clusters)
+    return Treated(model, corpus.unseen, read_json(folder / "metrics.json")["share"])
+
+
+def _without_share(
+    folder: Path, run: record.Record, corpus: Corpus, places: Sequence[Path], clusters: Path
+) -> LanguageModel:
     if run.stage == "mix":
         return _mixture(folder, run, corpus, places, clusters)
     if run.stage == "train":
         from pipeline.commands.networks import NetworkModel
         from pipeline.networks.saved import read_network
 
-        model = NetworkModel(read_network(folder, len(corpus.vocabulary)), corpus.mark)
-    elif run.stage == "ngram":
-        model = _ngram(folder, run, corpus, clusters)
-    else:
-        raise InputError(f"{folder} can't be loaded: it holds what the stage {run.stage} found, and no model")
-    return Treated(model, corpus.unseen, read_json(folder / "metrics.json")["share"])
+        return NetworkModel(read_network(folder, len(corpus.vocabulary)), corpus.mark)
+    if run.stage == "ngram":
+        return _ngram(folder, run, corpus, clusters)
+    raise InputError(f"{folder} can't be loaded: it holds what the stage {run.stage} found, and no model")
 
 
 def _ngram(folder: Path, run: record.Record, corpus: Corpus, clusters: Path) -> NgramModel:
@@ -146,7 +151,7 @@ def _ngram(folder: Path, run: record.Record, corpus: Corpus, clusters: Path) -> 
 
 def _mixture(folder: Path, run: record.Record, corpus: Corpus, places: Sequence[Path], clusters: Path) -> Mixture:
     names, weights = run.config["mix"]["components"], read_json(folder / "weights.json")
-    models = [load(name, corpus, places, clusters) for name in names]
+    models = [_without_share(*find(name, corpus, places), corpus, places, clusters) for name in names]
     if list(weights) == names:
         return Mixture(models, np.array(list(weights.values())), None)
     fitted = {q: np.array([a[name] for name in names]) for q, a in weights.items()}

@@ -11,39 +11,28 @@ from pipeline.data.errors import InputError
 from pipeline.data.files import write_json
 
 
-def write_base_predictions(folder: Path, corpus: Corpus, raw: dict[str, np.ndarray]) -> dict[str, float]:
-    """The arrays of a base model: `raw/<split>.npy` as given, `valid.npy` and `test.npy` with the share for unseen
-    words, fitted on validation. Returns perplexities and share, which also stand in metrics.json.
+def write_predictions(folder: Path, corpus: Corpus, raw: dict[str, np.ndarray]) -> dict[str, float]:
+    """The arrays of a model: `raw/<split>.npy` as given, `valid.npy` and `test.npy` with the share for unseen words,
+    fitted on validation. Returns perplexities and share, which also stand in metrics.json.
 
     raw: natural-log probability (T,) of every token of valid and test, and of train where it was computed.
     """
     unseen = corpus.unseen
     share = evaluation.fit_share(raw["valid"], corpus.valid, unseen)
-    treated = {
-        split: evaluation.apply_share(raw[split], corpus.ids(split), unseen, share) for split in ("valid", "test")
-    }
+    metrics = {"share": share}
     for split, array in raw.items():
-        _save(folder / "raw" / f"{split}.npy", array, corpus.ids(split))
-    metrics = {f"{split}_raw": evaluation.perplexity(array) for split, array in raw.items() if split != "train"}
-    if "train" in raw:
-        metrics["train"] = evaluation.perplexity(raw["train"])
-    return _write_treated(folder, corpus, treated, {"share": share} | metrics)
-
-
-def write_mixture_predictions(folder: Path, corpus: Corpus, mixed: dict[str, np.ndarray]) -> dict[str, float]:
-    """The arrays of a mixture of treated arrays: `valid.npy`, `test.npy`. Returns what metrics.json holds."""
-    return _write_treated(folder, corpus, mixed, {})
-
-
-def _write_treated(folder: Path, corpus: Corpus, treated: dict[str, np.ndarray], more: dict) -> dict[str, float]:
-    metrics = {}
-    for split, array in treated.items():
         ids = corpus.ids(split)
-        _save(folder / f"{split}.npy", array, ids)
-        metrics[split] = evaluation.perplexity(array)
-        metrics[f"{split}_seen"] = evaluation.perplexity(array[~corpus.unseen[ids]])
-    write_json(folder / "metrics.json", metrics | more)
-    return metrics | more
+        _save(folder / "raw" / f"{split}.npy", array, ids)
+        if split == "train":
+            metrics["train"] = evaluation.perplexity(array)
+            continue
+        treated = evaluation.apply_share(array, ids, unseen, share)
+        _save(folder / f"{split}.npy", treated, ids)
+        metrics[split] = evaluation.perplexity(treated)
+        metrics[f"{split}_raw"] = evaluation.perplexity(array)
+        metrics[f"{split}_seen"] = evaluation.perplexity(treated[~unseen[ids]])
+    write_json(folder / "metrics.json", metrics)
+    return metrics
 
 
 def _save(path: Path, array: np.ndarray, ids: np.ndarray) -> None:

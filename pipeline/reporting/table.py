@@ -138,8 +138,7 @@ def _line(name: str, table: Table, corpus: Corpus) -> dict:
         line[f"{split}_seen"] = np.mean([perplexity(array[seen]) for array in treated])
         if len(values) > 1:
             line[f"{split}_sd"] = np.std(values, ddof=1)
-        if (folders[0] / "raw").is_dir():
-            line[f"{split}_raw"] = np.mean([perplexity(read_predictions(f, f"raw/{split}")) for f in folders])
+        line[f"{split}_raw"] = np.mean([perplexity(read_predictions(f, f"raw/{split}")) for f in folders])
     return line
 
 
