@@ -24,7 +24,7 @@ PARTS = {
     "batches": batches,
     "by_hand": by_hand,
 }
-STAGES = ("sampling", "parallel")  # of experiments/rest/dvc.yaml, whose outputs their figures are
+STAGES = ("sampling", "parallel")  # of experiments/beyond/dvc.yaml, whose outputs their figures are
 REPORT = Path("reports/benchmark.md")
 
 
@@ -66,7 +66,7 @@ def _shown(value: str | float) -> str:
 
 def report() -> str:
     """The whole report, of the parts that have been measured."""
-    written = "Written by `make bench`, the parts on importance sampling and on processes by `make paper` too"
+    written = "Written by `make bench`, the parts on importance sampling and on processes by `make beyond` too"
     text = ["# How fast it is", f"{written}; each says when and where it was measured."]
     for part, module in PARTS.items():
         file = _file(part)

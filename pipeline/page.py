@@ -188,7 +188,7 @@ def stream(data: Path) -> list[dict]:
 
 
 def time_claims(benchmark: Path) -> list[dict]:
-    """What the paper, and Bengio and Senecal (2003), say of time, with our figures where `make paper` has left them."""
+    """What the paper, and Bengio and Senecal (2003), say of time, with our figures where `make beyond` left them."""
     found = []
     if (benchmark / "parallel.csv").is_file():
         runs = pd.read_csv(benchmark / "parallel.csv")
