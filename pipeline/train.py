@@ -66,6 +66,11 @@ def main(config: Config) -> None:
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
         torch.use_deterministic_algorithms(True)
     with processes.joined(config.parallel, config.model.family, config.device) as joined:
+        if joined.count > 1 and (config.resume or config.keep_state):
+            raise InputError(
+                f"resume and keep_state are for one process, and these are {joined.count}: each would have a state of "
+                "its own"
+            )
         _run(config, joined)
 
 

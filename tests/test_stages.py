@@ -204,6 +204,13 @@ def test_a_training_goes_on_from_its_like_alone(few, tmp_path):
     assert "the rate of a cosine follows from recipe.epochs" in refused(f"resume={tmp_path}/one")
 
 
+def test_several_processes_keep_no_state(stage, few, tmp_path):
+    command = [*command_of([*TWO, "parallel=data"], few, tmp_path), "keep_state=true"]
+    ended = subprocess.run(command, cwd=ROOT, env=stage.environment, text=True, capture_output=True)
+    assert ended.returncode != 0
+    assert "resume and keep_state are for one process, and these are 2" in ended.stderr
+
+
 def test_a_training_under_way_keeps_a_second_one_out(tmp_path):
     claim = f"c.claim(Path({str(tmp_path)!r}), {{'model': 'x'}}, [])"
     code = f"from pathlib import Path; from pipeline.training import checkpoint as c\nwith {claim}: pass"

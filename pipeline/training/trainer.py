@@ -116,7 +116,6 @@ class Trainer:
         Raises DivergenceError when the loss becomes NaN or infinite.
         """
         self.resume()
-        self.since = time.perf_counter()
         for epoch in self.progress.curve:
             on_epoch(Epoch(**epoch))
         while self.progress.epoch < self.recipe.epochs and not self._patience_lost():
