@@ -120,11 +120,11 @@ def test_dropout_is_of_the_output_layers_inputs_and_of_training_alone(architectu
     network = made(architecture)
     context, target = batch(architecture, 500)
     z = network.eval().output_inputs(context)
-    network.dropout.p = 0.4
+    network.dropout.p = 0.25
     assert torch.equal(network.output_inputs(context), z)
     dropped = network.train().output_inputs(context)
     kept = dropped != 0
-    assert torch.allclose(dropped[kept], (z / 0.6)[kept]) and kept.double().mean() == pytest.approx(0.6, abs=0.05)
+    assert torch.allclose(dropped[kept], (z / 0.75)[kept]) and kept.double().mean() == pytest.approx(0.75, abs=0.05)
     assert_gradient_is_the_slope(network, lambda: network.backward(context, target))
 
 

@@ -15,7 +15,7 @@ from pipeline.data import evaluation
 from pipeline.data.errors import InputError
 from pipeline.networks.base import Architecture, build, contexts, score
 from pipeline.training.checkpoint import Forgetful
-from pipeline.training.optimiser import rate_at
+from pipeline.training.optimiser import RowAdam, rate_at
 from pipeline.training.trainer import DivergenceError, Trainer, stopping_tokens
 
 SMALL = Architecture(3, 4, 3, True)
@@ -230,3 +230,22 @@ def test_the_curve_holds_treated_perplexities_of_the_stopping_tokens(recipe, cor
     treated = evaluation.apply_share(raw, ids, unseen, evaluation.fit_share(raw, ids, unseen))
     assert trainer.progress.curve[0]["valid_perplexity"] == evaluation.perplexity(treated)
     assert evaluation.perplexity(treated) < evaluation.perplexity(raw)
+
+
+def test_adam_on_rows_is_torchs_adam_where_all_rows_are_touched_and_leaves_the_others_alone():
+    start, values = torch.randn(6, 4, generator=torch.Generator().manual_seed(0)), {"lr": 0.1, "betas": (0.9, 0.99)}
+    ours, torchs = torch.nn.Parameter(start.clone()), torch.nn.Parameter(start[[1, 4]].clone())
+    by_row, whole = RowAdam([ours], **values, eps=1e-2), torch.optim.Adam([torchs], **values, eps=1e-2)
+    for step in range(5):
+        torchs.grad = torch.randn(2, 4, generator=torch.Generator().manual_seed(step))
+        repeated = torch.tensor([[4, 1, 1]])  # as of a word that stands in a batch twice
+        parts = torch.stack([torchs.grad[1], torchs.grad[0] / 2, torchs.grad[0] / 2])
+        ours.grad = torch.sparse_coo_tensor(repeated, parts, (6, 4), check_invariants=True)
+        by_row.step()
+        whole.step()
+        if step == 2:  # taken up again
+            state = by_row.state_dict()
+            by_row = RowAdam([ours], **values, eps=1e-2)
+            by_row.load_state_dict(state)
+    assert torch.allclose(ours[[1, 4]], torchs, atol=1e-6)
+    assert torch.equal(ours[[0, 2, 3, 5]], start[[0, 2, 3, 5]])

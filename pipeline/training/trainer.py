@@ -173,7 +173,7 @@ class Trainer:
         context, target = window[:, :-1], window[:, -1].contiguous()
         self.network.train()
         loss = self.network.backward(context, target, *self.sampler.draw(target))
-        update(self.optimisers, self.recipe, self._rate(), self._done() + 1, len(places))
+        update(self.optimisers, self._rate(), len(places))
         return loss
 
     def _checked(self, loss: float, words: int) -> float:
