@@ -18,6 +18,8 @@ from benchmarks import setting, zipf
 from pipeline.networks import base, energy, feedforward
 from pipeline.networks.base import build
 from pipeline.networks.softmax import log_partition
+from pipeline.training.recipe import Recipe
+from pipeline.training.trainer import Trainer
 
 VOCABULARY = 17_907  # Brown's
 SCORED = 1024  # contexts
@@ -52,11 +54,16 @@ def pairs_by_hand(network: energy.Network, context: Tensor, target: Tensor, word
     torch.autograd.backward(parts, slopes)
 
 
+def training(model: str, recipe: Recipe) -> Trainer:
+    """A training of one of conf/model's networks on ids from Zipf's distribution."""
+    ids = zipf.ids(100_000, VOCABULARY)
+    return setting.trainer(setting.architecture(model), recipe, setting.Ids(ids, ids[:1000], VOCABULARY, 0))
+
+
 def pairs(model: str) -> tuple[int, dict[str, Callable[[], object]]]:
     """Words of a batch, and ways to the gradient of an energy network, ours first."""
     recipe = setting.recipe(batch=256, samples=256, dropout=0.0)  # as conf/recipe/energy.yaml has them
-    ids = zipf.ids(100_000, VOCABULARY)
-    trainer = setting.trainer(setting.architecture(model), recipe, setting.Ids(ids, ids[:1000], VOCABULARY, 0))
+    trainer = training(model, recipe)
     network, window = trainer.network, trainer.windows[: recipe.batch].long()
     target = window[:, -1].contiguous()
     batch = (window[:, :-1], target, *trainer.sampler.draw(target))
@@ -100,17 +107,14 @@ def scoring(model: str) -> tuple[int, dict[str, Callable[[], object]]]:
 
 def steps(model: str) -> tuple[int, dict[str, Callable[[], object]]]:
     """Words of a batch, and ways through a step of training, each on a network of its own."""
-    recipe, ids = setting.recipe(), zipf.ids(100_000, VOCABULARY)
-    trainers = [
-        setting.trainer(setting.architecture(model), recipe, setting.Ids(ids, ids[:1000], VOCABULARY, 0))
-        for _ in range(3)
-    ]
+    recipe = setting.recipe()
+    trainers = [training(model, recipe) for _ in range(3)]
     adam = {"lr": recipe.rate, "betas": (recipe.beta1, recipe.beta2), "eps": recipe.epsilon}
     for trainer in trainers[1:]:
         tables = [trainer.network.get_parameter(name) for name in trainer.network.tables]
         trainer.optimisers[0] = torch.optim.SparseAdam(tables, **adam)
     trainers[2].network.dropout = nn.Dropout(recipe.dropout)
-    places = torch.randint(len(ids), (recipe.batch,), generator=torch.Generator().manual_seed(0))
+    places = torch.randint(len(trainers[0].windows), (recipe.batch,), generator=torch.Generator().manual_seed(0))
     names = ("ours: RowAdam, dropout by bytes", "torch.optim.SparseAdam", "SparseAdam and torch.nn.Dropout")
     return recipe.batch, {name: partial(each._step, places) for name, each in zip(names, trainers, strict=True)}
 
