@@ -1,5 +1,5 @@
-"""What code by hand gains over torch's own: Adam on rows, dropout, the gradient of the energy network's pairs, exact
-scoring.
+"""What code by hand gains over torch's own: Adam on rows, dropout, products by oneDNN, the gradient of the energy
+network's pairs, exact scoring.
 
 One batch again and again on one thread, the ways in turn, the median of the turns. `times ours`: above 1 where ours is
 faster. We write a gradient by hand only where that is 1.3 times faster than the best that autograd does.
@@ -7,7 +7,9 @@ faster. We write a gradient by hand only where that is 1.3 times faster than the
 
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from functools import partial
+from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
@@ -15,9 +17,10 @@ import torch
 from torch import Tensor, nn
 
 from benchmarks import setting, zipf
-from pipeline.networks import base, energy, feedforward
+from pipeline.networks import energy, feedforward
 from pipeline.networks.base import build
 from pipeline.networks.softmax import log_partition
+from pipeline.training import trainer as trainer_file
 from pipeline.training.recipe import Recipe
 from pipeline.training.trainer import Trainer
 
@@ -27,7 +30,7 @@ REPEATS = 15
 
 
 def pairs_by_hand(network: energy.Network, context: Tensor, target: Tensor, words: Tensor, off: Tensor) -> None:
-    """The gradient that energy.Network.backward gets from autograd, written out, a few contexts at a time.
+    """The gradient of energy.Network.loss that autograd gets, written out, a few contexts at a time.
 
     For one context with t_k = tanh(p + g_k): dL/dE = softmax(E) - [target]; dL/dv = sum_k dL/dE_k t_k;
     s_k = dL/dE_k v (1 - t_k^2); dL/dp = sum_k s_k; dL/dg_k = s_k, summed over the contexts.
@@ -76,9 +79,8 @@ def pairs(model: str) -> tuple[int, dict[str, Callable[[], object]]]:
         return call
 
     return recipe.batch, {
-        "ours: autograd, a few contexts at a time": timed(network.backward),
-        "autograd, all contexts at once": timed(lambda *batch: base.Network.backward(network, *batch)),
-        "gradient by hand": timed(lambda *batch: pairs_by_hand(network, *batch)),
+        "ours: autograd": timed(lambda *batch: network.loss(*batch).backward()),
+        "gradient by hand, a few contexts at a time": timed(lambda *batch: pairs_by_hand(network, *batch)),
     }
 
 
@@ -119,6 +121,19 @@ def steps(model: str) -> tuple[int, dict[str, Callable[[], object]]]:
     return recipe.batch, {name: partial(each._step, places) for name, each in zip(names, trainers, strict=True)}
 
 
+def full_steps(model: str) -> tuple[int, dict[str, Callable[[], object]]]:
+    """Words of a batch, and ways through a step of training by the paper's procedure, which has no sampling."""
+    recipe = setting.recipe("paper")
+    trainer = training(model, recipe)
+    places = torch.randint(len(trainer.windows), (recipe.batch,), generator=torch.Generator().manual_seed(0))
+
+    def by_mkl() -> None:
+        with patch.object(trainer_file, "by_onednn", nullcontext):
+            trainer._step(places)
+
+    return recipe.batch, {"ours: products by oneDNN": partial(trainer._step, places), "products by MKL": by_mkl}
+
+
 def measure(words: int, ways: dict[str, Callable[[], object]]) -> pd.DataFrame:
     """Microseconds a word of each way, and over the first one's."""
     seconds = {way: [] for way in ways}
@@ -135,6 +150,7 @@ def run() -> pd.DataFrame:
     """A line for each way."""
     torch.set_num_threads(1)
     found = {f"training step, {model}": measure(*steps(model)) for model in ("mlp9", "mlp1")}
+    found |= {f"full softmax, {model}": measure(*full_steps(model)) for model in ("mlp9", "mlp1")}
     found |= {f"gradient, {model}": measure(*pairs(model)) for model in ("cycling5", "energy5")}
     with torch.no_grad():
         found |= {f"scoring, {model}": measure(*scoring(model)) for model in ("mlp9", "mlp1")}

@@ -42,7 +42,7 @@ def assert_gradient_is_the_slope(network, loss):
     """By differences: a small step along any direction changes the loss as the gradient says."""
     network.zero_grad()
     torch.manual_seed(3)
-    loss()
+    loss().backward()
     slopes = {name: parameter.grad.to_dense().clone() for name, parameter in network.named_parameters()}
     for name, parameter in network.named_parameters():
         step = 1e-5 * torch.randn_like(parameter)
@@ -88,7 +88,8 @@ def test_loss_and_gradient_are_the_formulas_in_numpy(architecture, sampled):
     network.sparse = sampled
     context, target = batch(architecture)
     words, correction = candidates_of(target, sampled)
-    loss = network.backward(context, target, words, correction).item()
+    loss = network.loss(context, target, words, correction)
+    loss.backward()
 
     C, H, d, WU, b = (getattr(network, name).detach().numpy() for name in ("C", "H", "d", "WU", "b"))
     chosen = np.arange(V) if words is None else words.numpy()
@@ -98,7 +99,7 @@ def test_loss_and_gradient_are_the_formulas_in_numpy(architecture, sampled):
     z = np.hstack([x, a]) if architecture.direct else a
     y = b[chosen] + z @ WU[chosen].T - off
     column = (np.arange(len(target)), np.searchsorted(chosen, target.numpy()))
-    assert loss == pytest.approx((np.log(np.exp(y).sum(1)) - y[column] - off[column[1]]).mean())
+    assert loss.item() == pytest.approx((np.log(np.exp(y).sum(1)) - y[column] - off[column[1]]).mean())
 
     dy = np.exp(y) / np.exp(y).sum(1, keepdims=True)
     dy[column] -= 1
@@ -125,7 +126,7 @@ def test_dropout_is_of_the_output_layers_inputs_and_of_training_alone(architectu
     dropped = network.train().output_inputs(context)
     kept = dropped != 0
     assert torch.allclose(dropped[kept], (z / 0.75)[kept]) and kept.double().mean() == pytest.approx(0.75, abs=0.05)
-    assert_gradient_is_the_slope(network, lambda: network.backward(context, target))
+    assert_gradient_is_the_slope(network, lambda: network.loss(context, target))
 
 
 @pytest.mark.parametrize("architecture", SHAPES, ids=str)

@@ -49,13 +49,13 @@ def test_the_mean_gradient_of_many_draws_is_the_full_softmaxs(kind, samples):
     unigram = torch.tensor(np.log((counts + 1) / (counts + 1).sum()), dtype=torch.float32)
     network = Network(architecture, words).initialise(1, 1, unigram, random).double()
     context, target = batch(architecture)
-    network.backward(context, target)
+    network.loss(context, target).backward()
     everything = {name: parameter.grad for name, parameter in network.named_parameters()}
     network.zero_grad()
     torch.manual_seed(0)
     sampler = make_sampler(kind, counts, samples, 0.75, torch.device("cpu"))
     for _ in range(2000):
-        network.backward(context, target, *sampler.draw(target))
+        network.loss(context, target, *sampler.draw(target)).backward()
     for name, parameter in network.named_parameters():
         ours, full = parameter.grad / 2000, everything[name]
         cosine = torch.nn.functional.cosine_similarity(ours.flatten(), full.flatten(), 0)

@@ -188,7 +188,7 @@ def test_adam_moves_the_rows_that_a_batch_touches_and_no_others(recipe, corpus):
     touched = {"C": trainer.windows[places][:, :-1].unique(), "WU": candidates, "b": candidates}
     theirs = copy.deepcopy(before)
     theirs.sparse = False
-    theirs.backward(trainer.windows[places][:, :-1].long(), target, candidates, correction)
+    theirs.loss(trainer.windows[places][:, :-1].long(), target, candidates, correction).backward()
     torch.optim.Adam(theirs.parameters(), 0.01, eps=1e-2).step()
     for name, parameter in trainer.network.named_parameters():
         assert torch.allclose(parameter, getattr(theirs, name), atol=1e-6), name

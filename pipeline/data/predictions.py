@@ -61,12 +61,3 @@ def folder_of(name: str, places: Sequence[str | Path], stage: str = "") -> Path:
         makes = f"run `dvc repro {stage}`" if stage else "run the stage that makes it"
         raise InputError(f"no predictions of {inside} in {', '.join(map(str, places))}: {makes}")
     return there[0]
-
-
-def seeds_of(name: str, places: Sequence[str | Path]) -> list[int]:
-    """The seeds of which a model has results, in the first of these places that has any."""
-    for place in places:
-        found = [int(folder.name) for folder in Path(place, name).glob("[0-9]*") if folder.name.isdecimal()]
-        if found:
-            return sorted(found)
-    return []

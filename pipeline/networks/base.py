@@ -67,7 +67,7 @@ class Dropout(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """x in evaluation mode; in training x with some values 0, and the others larger by as much as is missing."""
-        left_out = round(256 * self.p)
+        left_out = min(round(256 * self.p), 255)
         if not self.training or not left_out:
             return x
         words = torch.empty((x.numel() + 7) // 8, dtype=torch.int64, device=x.device).random_(-(2**63), None)
@@ -125,12 +125,6 @@ class Network(nn.Module, ABC):
     def cross_entropy(self, y: Tensor, column: Tensor) -> Tensor:
         """The mean loss () of scores y (B, K) where the targets have these columns (B,)."""
         return nn.functional.cross_entropy(y, column)
-
-    def backward(self, *batch: Tensor | None) -> Tensor:
-        """The loss () of a batch, as `loss` takes it; its gradient is added to the parameters'. The training step."""
-        loss = self.loss(*batch)
-        loss.backward()
-        return loss.detach()
 
     @torch.no_grad()
     def initialise(self, features: float, weights: float, bias: Tensor, generator: torch.Generator) -> "Network":

@@ -4,8 +4,7 @@ The next word is scored together with its context: y(w, context) = v . tanh(d + 
 and P(w | context) = softmax over all w of y. The paper's energy E is -y, and has b of the context's words too, which
 the softmax cancels. v is shared, or indexed by w. The part of H x that comes from the context is computed once a
 context, the part from the candidate once for all contexts; their sum and its tanh remain for each pair, h of them.
-Training and scoring work on a few contexts at a time, so that their pairs stay in the processor's cache:
-benchmarks/by_hand.py has what that gains.
+Exact scoring works on a few contexts at a time, so that their pairs with all words stay in the processor's cache.
 """
 
 import torch
@@ -62,22 +61,3 @@ class Network(base.Network):
                 for some, own in contexts
             ]
         )
-
-    def backward(
-        self, context: Tensor, target: Tensor, words: Tensor | None = None, correction: Tensor | None = None
-    ) -> Tensor:
-        """The loss () of a batch; its gradient is added to the parameters', by way of that on p, g, v and b."""
-        p, (g, v, b) = self.context_part(context), self.word_part(words)
-        column, constant = target, 0.0
-        if words is not None:
-            column = torch.searchsorted(words, target)
-            b, constant = b - correction, correction[column].mean()
-        parts = (p, g, v, b)
-        cut = [part.detach().requires_grad_() for part in parts]
-        few, total = max(1, CELLS // g.numel()), b.new_zeros(())
-        for some, own in zip(cut[0].split(few), column.split(few), strict=True):
-            loss = nn.functional.cross_entropy(self.scores(some, *cut[1:]), own, reduction="sum") / len(target)
-            loss.backward()
-            total += loss.detach()
-        torch.autograd.backward(parts, [part.grad for part in cut])
-        return total - constant

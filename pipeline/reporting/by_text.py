@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from pipeline.data.corpus import Corpus
-from pipeline.data.predictions import folder_of, read_predictions, seeds_of
+from pipeline.data.predictions import folder_of, read_predictions
 from pipeline.reporting import resampling
 
 
@@ -30,7 +30,7 @@ def folders(name: str, places: list[str], seeds: list[int]) -> list[Path]:
     """
     if "/" in name:
         return [folder_of(name, places)]
-    return [folder_of(f"{name}/{seed}", places) for seed in ([0] if seeds_of(name, places) == [0] else seeds)]
+    return [folder_of(f"{name}/{seed}", places) for seed in ([0] if _seeds_of(name, places) == [0] else seeds)]
 
 
 def sums(texts: pd.DataFrame, folders: list[Path], split: str) -> np.ndarray:
@@ -44,3 +44,12 @@ def train_sums(texts: pd.DataFrame, folder: Path) -> np.ndarray:
     if not (folder / "raw" / "train.npy").is_file():
         return np.full(len(texts), np.nan)
     return resampling.text_sums(read_predictions(folder, "raw/train"), texts["first"].to_numpy())
+
+
+def _seeds_of(name: str, places: list[str]) -> list[int]:
+    """The seeds of which a model has results, in the first of these places that has any."""
+    for place in places:
+        found = [int(folder.name) for folder in Path(place, name).glob("[0-9]*") if folder.name.isdecimal()]
+        if found:
+            return sorted(found)
+    return []

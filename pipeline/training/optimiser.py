@@ -18,10 +18,10 @@ def make_optimisers(network: Network, recipe: Recipe) -> list[torch.optim.Optimi
     named = {name: parameter for name, parameter in network.named_parameters() if parameter.requires_grad}
     if recipe.optimiser == "ascent":
         return [torch.optim.SGD(named.values(), recipe.rate)]
-    adam = {"lr": recipe.rate, "betas": (recipe.beta1, recipe.beta2), "eps": recipe.epsilon}
+    values = {"lr": recipe.rate, "betas": (recipe.beta1, recipe.beta2), "eps": recipe.epsilon}
     tables = [named.pop(name) for name in network.tables if name in named] if network.sparse else []
-    by_row = [RowAdam(tables, **adam)] if tables else []
-    return [*by_row, torch.optim.Adam(named.values(), **adam, fused=True)]
+    by_row = [RowAdam(tables, **values)] if tables else []
+    return [*by_row, torch.optim.Adam(named.values(), **values, fused=True)]
 
 
 class RowAdam(torch.optim.Optimizer):

@@ -3,6 +3,7 @@
 import math
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
 
 import numpy as np
@@ -13,6 +14,7 @@ from pipeline.data.errors import InputError
 from pipeline.networks.base import Network, contexts, score
 from pipeline.training.checkpoint import Checkpoint
 from pipeline.training.optimiser import decay, make_optimisers, rate_at, update
+from pipeline.training.products import by_onednn
 from pipeline.training.recipe import Recipe
 from pipeline.training.sampling import make_sampler
 
@@ -172,9 +174,11 @@ class Trainer:
         window = self.windows[places].long()
         context, target = window[:, :-1], window[:, -1].contiguous()
         self.network.train()
-        loss = self.network.backward(context, target, *self.sampler.draw(target))
+        with by_onednn() if self.sampler.full else nullcontext():
+            loss = self.network.loss(context, target, *self.sampler.draw(target))
+            loss.backward()
         update(self.optimisers, self._rate(), len(places))
-        return loss
+        return loss.detach()
 
     def _checked(self, loss: float, words: int) -> float:
         """A loss summed over so many words, if it is a number that exp can take (NaN is not below anything)."""
