@@ -35,7 +35,7 @@ repro: .venv/installed  ## the whole pipeline on all cores: download, train, mix
 	$(call stages,dvc.yaml,class_ngram|mix)
 	dvc repro
 	$(PAGE)
-	@cat reports/table1.md && echo && echo "$(CURDIR)/reports/index.html"
+	@cat reports/table1.md reports/claims/table1/claims.md && echo && echo "$(CURDIR)/reports/index.html"
 
 beyond: .venv/installed  ## what the papers have beyond Table 1, after repro: energy network, NIPS 2000, claims
 	dvc repro --single-item experiments/beyond/dvc.yaml:features
@@ -43,7 +43,7 @@ beyond: .venv/installed  ## what the papers have beyond Table 1, after repro: en
 	$(call stages,experiments/beyond/dvc.yaml,mix|nips|out_of_vocabulary|shortlist)
 	dvc repro experiments/beyond/dvc.yaml
 	$(PAGE)
-	@cat reports/beyond/beyond.md reports/claims.md
+	@cat reports/beyond/beyond.md reports/claims/beyond/claims.md
 
 # The n-grams side by side, then the network by itself on all cores.
 define table2_on
@@ -52,7 +52,7 @@ define table2_on
 	$(call stages,experiments/$(1)/dvc.yaml,class_ngram)
 	dvc repro experiments/$(1)/dvc.yaml
 	$(PAGE)
-	@cat reports/$(1)/$(1).md reports/$(1)/claims.md
+	@cat reports/$(1)/$(1).md reports/claims/$(1)/claims.md
 endef
 
 table2: .venv/installed  ## Table 2 on an open corpus of AP News's size, 16 million words; goes on where it was stopped
@@ -61,13 +61,14 @@ table2: .venv/installed  ## Table 2 on an open corpus of AP News's size, 16 mill
 ap: .venv/installed  ## Table 2 on AP News itself, for those who have it (conf/corpus/ap.yaml)
 	$(call table2_on,ap)
 
-faithful: .venv/installed  ## two networks by the paper's own training procedure, after repro; goes on where it was stopped
-	$(call stages,experiments/faithful/dvc.yaml,train)
+faithful: .venv/installed  ## Table 1 by the paper's own training procedure, after repro; goes on where it was stopped
+	$(call stages,experiments/faithful/dvc.yaml,train|train_without_direct)
+	$(call stages,experiments/faithful/dvc.yaml,train_on|mix)
 	dvc repro experiments/faithful/dvc.yaml
 	$(PAGE)
-	@cat reports/faithful/faithful.md reports/claims-epochs.md
+	@cat reports/faithful/faithful.md reports/claims/faithful/claims.md
 
-PAGE := dvc repro --single-item experiments/page/dvc.yaml:page
+PAGE := dvc repro --single-item experiments/page/dvc.yaml:replication experiments/page/dvc.yaml:page
 page: .venv/installed  ## reports/index.html from what lies in reports/
 	$(PAGE)
 
@@ -78,7 +79,6 @@ costs: .venv/installed  ## reports/costs.csv from the times of what has run here
 bench: .venv/installed  ## training against plain PyTorch, scoring, cost by size: 80 minutes alone on the machine
 	dvc repro preprocess
 	python -m benchmarks
-	dvc repro --single-item experiments/beyond/dvc.yaml:sampling experiments/beyond/dvc.yaml:parallel
 	$(PAGE)
 
 publish: .venv/installed  ## MLflow's store from the results, with models to load and serve; to MLFLOW_TRACKING_URI

@@ -24,7 +24,6 @@ PARTS = {
     "batches": batches,
     "by_hand": by_hand,
 }
-STAGES = ("sampling", "parallel")  # of experiments/beyond/dvc.yaml, whose outputs their figures are
 REPORT = Path("reports/benchmark.md")
 
 
@@ -66,8 +65,7 @@ def _shown(value: str | float) -> str:
 
 def report() -> str:
     """The whole report, of the parts that have been measured."""
-    written = "Written by `make bench`, the parts on importance sampling and on processes by `make beyond` too"
-    text = ["# How fast it is", f"{written}; each says when and where it was measured."]
+    text = ["# How fast it is", "Written by `make bench`; each part says when and where it was measured."]
     for part, module in PARTS.items():
         file = _file(part)
         if not file.is_file():
@@ -85,13 +83,12 @@ def _file(part: str) -> Path:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Measures the parts named, or all that are no stages; arguments: in place of the command line's."""
+    """Measures the parts named, or all; arguments: in place of the command line's."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    most = [part for part in PARTS if part not in STAGES]
-    more = f"{', '.join(PARTS)}; default: all but {' and '.join(STAGES)}, which DVC's stages measure"
-    parser.add_argument("parts", nargs="*", choices=[*PARTS, []], metavar="PART", help=more)
+    names = ", ".join(PARTS)
+    parser.add_argument("parts", nargs="*", choices=[*PARTS, []], metavar="PART", help=f"{names}; default: all")
     REPORT.with_suffix("").mkdir(exist_ok=True)
-    for part in parser.parse_args(arguments).parts or most:
+    for part in parser.parse_args(arguments).parts or PARTS:
         where = machine()  # the code that is measured, not what stands there in an hour
         measured = PARTS[part].run()
         measured.to_csv(_file(part), index=measured.index.name is not None or measured.index.nlevels > 1)

@@ -21,6 +21,7 @@ from pipeline.networks import energy, feedforward
 from pipeline.networks.base import build
 from pipeline.networks.softmax import log_partition
 from pipeline.training import trainer as trainer_file
+from pipeline.training.products import by_onednn
 from pipeline.training.recipe import Recipe
 from pipeline.training.trainer import Trainer
 
@@ -131,7 +132,16 @@ def full_steps(model: str) -> tuple[int, dict[str, Callable[[], object]]]:
         with patch.object(trainer_file, "by_onednn", nullcontext):
             trainer._step(places)
 
-    return recipe.batch, {"ours: products by oneDNN": partial(trainer._step, places), "products by MKL": by_mkl}
+    network, window = trainer.network, trainer.windows[places].long()
+    z, weight = network.output_inputs(window[:, :-1]).detach(), network.WU.detach()
+
+    def products() -> None:
+        with by_onednn():
+            y = z @ weight.T
+            _ = y @ weight, y.T @ z
+
+    ways = {"ours: products by oneDNN": partial(trainer._step, places), "products by MKL": by_mkl}
+    return recipe.batch, ways | {"the output layer's three products alone": products}
 
 
 def measure(words: int, ways: dict[str, Callable[[], object]]) -> pd.DataFrame:

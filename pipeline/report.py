@@ -1,7 +1,6 @@
-"""Stage report: a comparison table and the learning curves, from the arrays of all models."""
+"""Stage report: a comparison table with intervals, ratios, genres and learning curves, from all models' arrays."""
 
 import logging
-import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,11 +8,16 @@ import pandas as pd
 
 from pipeline.data.corpus import read_corpus
 from pipeline.data.errors import InputError
-from pipeline.data.files import replacing, write_json
-from pipeline.reporting import curves, markup, style, table, word_classes
+from pipeline.data.files import write_json
+from pipeline.reporting import curves, intervals, markup, style, table, word_classes
 from pipeline.reporting.table import Table
 from pipeline.running import app
 
+READINGS = (
+    "Figures without a name are raw: as the models give them, which is what the paper reads. `with share`: after the "
+    "last step for words that training never shows, whose share is fitted on validation. Networks: means over seeds, ± "
+    "their standard deviation."
+)
 OPTIMISTIC = (
     "Validation figures are optimistic: recipe, stopping, mixture weights and the share for unseen words were chosen "
     "there."
@@ -33,15 +37,13 @@ class Config:
     table: Table
     data: str
     clusters: str
-    intervals: str
-    readme: str
     out: str
     timing: str
 
 
 def main(config: Config) -> None:
-    """Writes <name>.csv, .md, .tex and .svg, <name>-ratios.csv, extra.csv, classes.csv and .md into config.out, and
-    the table into the README."""
+    """Writes <name>.csv, .md, .tex and .svg, <name>-ratios.csv, extra.csv, intervals.csv, genres.csv where the corpus
+    has genres, and classes.csv and .md where clusters are given, into config.out."""
     corpus, out = read_corpus(config.data), Path(config.out)
     everything = table.build(config.table, corpus)
     printed = pd.Series([config.table.printed(name) for name in everything.index], everything.index)
@@ -52,19 +54,28 @@ def main(config: Config) -> None:
     built.round(4).to_csv(out / f"{name}.csv")
     figures = markup.figures(built, same)
     markdown, latex = markup.markdown(figures), markup.latex(figures)
-    for note in filter(None, (config.table.note, OTHER_CORPUS if printed.any() and not same else "")):
-        markdown, latex = f"{note}\n\n{markdown}", f"% {note}\n{latex}"
+    notes = [f"Networks trained by {config.table.training}.", READINGS, config.table.note]
+    if printed.any() and not same:
+        notes.append(OTHER_CORPUS)
+    markdown = "\n\n".join([*filter(None, notes), markdown])
+    latex = "".join(f"% {note}\n" for note in filter(None, notes)) + latex
     if not extra.empty:
         extra.round(4).to_csv(out / "extra.csv")
         markdown += f"\nNot in the paper's table:\n\n{markup.markdown(markup.figures(extra, same))}"
-    ratios = table.ratios(everything, config.table.yardsticks, _intervals(config.intervals))
+    sure = intervals.build(config.table, corpus)
+    sure.to_csv(out / "intervals.csv", float_format="%.5f")
+    genres = intervals.genres(config.table, corpus)
+    if not genres.empty:
+        genres.to_csv(out / "genres.csv", float_format="%.4f")
+    ratios = table.ratios(everything, config.table.yardsticks, sure)
     if not ratios.empty:
         ratios.to_csv(out / f"{name}-ratios.csv", float_format="%.4f")
         for yardstick, part in ratios.groupby("over", sort=False):
             row = everything.loc[yardstick]
             label = ", ".join([row["row"]] + [f"{key} = {row[key]}" for key in ("n", "c") if pd.notna(row[key])])
             markdown += (
-                f"\nPerplexity over that of {label}, on the same tokens; `seen`: those whose word training shows:\n\n"
+                f"\nPerplexity over that of {label}, on the same tokens; `seen`: those whose word training shows; "
+                f"`reached`: both raw ratios are at or below the paper's:\n\n"
                 f"{markup.markdown(markup.ratios(part))}"
             )
             latex += f"\n% perplexity over that of {label}\n{markup.latex(markup.ratios(part))}"
@@ -72,38 +83,16 @@ def main(config: Config) -> None:
     (out / f"{name}.tex").write_text(latex, encoding="utf-8")
     (out / f"{name}.svg").write_text(style.alone(curves.draw(everything, config.table)), encoding="utf-8")
     if config.clusters:
-        classes = word_classes.shown(_there("clusters", config.clusters, "cluster"))
+        if not Path(config.clusters).is_file():
+            raise InputError(
+                f"clusters={config.clusters}: no such file; `python -m pipeline.cluster` writes it, and clusters= does "
+                "without"
+            )
+        classes = word_classes.shown(Path(config.clusters))
         classes.to_csv(out / "classes.csv", index=False)
         (out / "classes.md").write_text(word_classes.markdown(classes), encoding="utf-8")
-    if config.readme:
-        short = markup.short(built, next(iter(config.table.yardsticks), ""))
-        _rewrite(Path(config.readme), name, markup.markdown(short))
     write_json(out / "metrics.json", everything[["valid", "test"]].round(4).to_dict("index"))
     log.info("%d rows in %s", len(everything), (out / f"{name}.md").resolve())
-
-
-def _intervals(file: str) -> pd.DataFrame | None:
-    return pd.read_csv(_there("intervals", file, "intervals"), index_col="name") if file else None
-
-
-def _there(key: str, file: str, stage: str) -> Path:
-    """The file that a key names. Raises InputError where it is not there."""
-    if not Path(file).is_file():
-        raise InputError(f"{key}={file}: no such file; `python -m pipeline.{stage}` writes it, and {key}= does without")
-    return Path(file)
-
-
-def _rewrite(readme: Path, name: str, markdown: str) -> None:
-    """Puts the table between its marks in a file that exists."""
-    text = readme.read_text(encoding="utf-8")
-    begin, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
-    new, found = re.subn(
-        f"(?<={re.escape(begin)}\n).*?(?={re.escape(end)})", lambda _: f"\n{markdown}\n", text, flags=re.DOTALL
-    )
-    if not found:
-        raise InputError(f"{readme}: the marks {begin} and {end} are not there, each on a line of its own")
-    with replacing(readme) as temporary:
-        temporary.write_text(new, encoding="utf-8")
 
 
 if __name__ == "__main__":

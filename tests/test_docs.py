@@ -96,7 +96,7 @@ def test_a_stage_answers_with_the_values_of_the_file_that_is_chosen(stage):
     assert "conf/table" not in ended.stdout and "+search=NAME" in ended.stdout
     ended = stage("train", "recipe=papers", "-h")
     assert ended.returncode == 2
-    assert ended.stderr == "error: recipe=papers: choose one of energy, large, modern, nips, paper\n"
+    assert ended.stderr == "error: recipe=papers: choose one of energy, large, modern, nips, paper, paper10\n"
 
 
 @pytest.mark.parametrize("file", [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")], ids=lambda file: file.name)

@@ -1,17 +1,16 @@
 """Intervals and genres of the table's models."""
 
-import shutil
+import dataclasses
 
 import numpy as np
-import pandas as pd
 import pytest
 from conftest import composed
 
-from pipeline import intervals
+from pipeline import report
 from pipeline.data.corpus import SPLITS, read_corpus
 from pipeline.data.errors import InputError
 from pipeline.data.evaluation import perplexity
-from pipeline.reporting import by_text
+from pipeline.reporting import by_text, intervals
 
 
 @pytest.fixture(scope="module")
@@ -21,26 +20,25 @@ def made(few, tmp_path_factory):
     folder, corpus = tmp_path_factory.mktemp("predictions"), read_corpus(few)
     random = np.random.default_rng(0)
     for name, shift in (("a/0", 0.0), ("a/1", 0.2), ("b/0", -np.log(2))):
-        (folder / name).mkdir(parents=True)
+        (folder / name / "raw").mkdir(parents=True)
         for split in ("valid", "test"):
             drawn = random.normal(-5, 0.1, len(corpus.ids(split))) + shift
-            np.save(folder / name / f"{split}.npy", drawn.astype(np.float32))
-    (folder / "a" / "0" / "raw").mkdir()
+            np.save(folder / name / "raw" / f"{split}.npy", drawn.astype(np.float32))
     np.save(folder / "a" / "0" / "raw" / "train.npy", np.full(len(corpus.train), -4, dtype=np.float32))
     return folder
 
 
-def run(data, predictions, out, *settings):
-    """The stage on a table of a network and an n-gram, with the n-gram as the yardstick."""
-    given = [f"data={data}", f"table.predictions=[{predictions}]", f"out={out}", "table=demo", "table.seeds=[0,1]"]
-    given += ["table.models={train: [a], ngram: [b], class_ngram: []}", "table.mix.networks=[]", "table.yardsticks=[b]"]
-    intervals.main(composed("intervals", intervals.Config, *given, *settings))
+def table_of(predictions, *settings):
+    """A table of a network and an n-gram, with the n-gram as the yardstick."""
+    given = [f"table.predictions=[{predictions}]", "table=demo", "table.seeds=[0,1]", "table.mix.networks=[]"]
+    given += ["table.models={train: [a], ngram: [b], class_ngram: []}", "table.yardsticks=[b]"]
+    return composed("report", report.Config, *given, *settings).table
 
 
-def test_each_model_has_its_perplexity_and_its_ratio(made, few, tmp_path):
-    run(few, made, tmp_path)
-    table = pd.read_csv(tmp_path / "intervals.csv", index_col="name")
-    values = [perplexity(np.load(made / f"a/{seed}/test.npy")) for seed in (0, 1)]
+def test_each_model_has_its_perplexity_and_its_ratio(made, few):
+    corpus, models = read_corpus(few), table_of(made)
+    table = intervals.build(models, corpus)
+    values = [perplexity(np.load(made / f"a/{seed}/raw/test.npy")) for seed in (0, 1)]
     assert table.loc["a", "perplexity"] == pytest.approx(np.sqrt(np.prod(values)), rel=1e-5)  # seeds: geometric mean
     assert table["seeds"].to_dict() == {"a": 2, "b": 1}
     assert table.loc["b", "to_b"] == 1 and table.loc["b", "to_b_high"] == 1
@@ -50,12 +48,11 @@ def test_each_model_has_its_perplexity_and_its_ratio(made, few, tmp_path):
     assert (table["low"] <= table["perplexity"]).all() and (table["perplexity"] <= table["high"]).all()
     assert table.loc["a", "valid_to_b"] == pytest.approx(table.loc["a", "valid"] / table.loc["b", "valid"], abs=1e-5)
     assert (table["valid_to_b_low"] <= table["valid_to_b"]).all()
-    valid = [perplexity(np.load(made / f"a/{seed}/valid.npy")) for seed in (0, 1)]
+    valid = [perplexity(np.load(made / f"a/{seed}/raw/valid.npy")) for seed in (0, 1)]
     assert table.loc["a", "valid"] == pytest.approx(np.sqrt(np.prod(valid)), rel=1e-5)
     assert (table["valid_low"] <= table["valid"]).all() and (table["valid"] <= table["valid_high"]).all()
 
-    corpus = read_corpus(few)
-    genres = pd.read_csv(tmp_path / "genres.csv", index_col=["split", "genre"])
+    genres = intervals.genres(models, corpus)
     assert genres["tokens"].groupby("split").sum().to_dict() == {name: len(corpus.ids(name)) for name in SPLITS}
     # over all genres of a split, weighted by tokens, the log-perplexities give the whole
     test = genres.loc["test"]
@@ -74,22 +71,12 @@ def test_a_genre_that_straddles_two_splits_has_a_line_in_each(few):
     assert all((part["first"] == part["tokens"].cumsum() - part["tokens"]).all() for part in parts)
 
 
-def test_a_corpus_without_genres_has_intervals_alone(made, few, tmp_path):
+def test_a_corpus_without_genres_has_no_table_of_them(made, few):
     """As that of Table 2, whose network was not scored on training."""
-    data = tmp_path / "data"
-    shutil.copytree(few, data)
-    pd.read_csv(data / "texts.csv").assign(genre="").to_csv(data / "texts.csv", index=False)
-    run(data, made, tmp_path)
-    assert (tmp_path / "intervals.csv").is_file() and not (tmp_path / "genres.csv").exists()
+    corpus = read_corpus(few)
+    assert intervals.genres(table_of(made), dataclasses.replace(corpus, texts=corpus.texts.assign(genre=""))).empty
 
 
-def test_a_part_of_the_seeds_is_refused(few, made, tmp_path):
-    """By intervals, which know from the table what has seeds, and by claims, which know names alone."""
+def test_a_part_of_the_seeds_is_refused(few, made):
     with pytest.raises(InputError, match=r"no predictions of a/2 in .*: run `dvc repro .*train@a-2`"):
-        run(few, made, tmp_path, "table.seeds=[0,1,2]")
-    with pytest.raises(InputError, match=r"no predictions of a/2 in .*: run the stage that makes it"):
-        by_text.folders("a", [made], [0, 1, 2])
-    with pytest.raises(InputError, match=r"no predictions of c/0 in "):
-        by_text.folders("c", [made], [0, 1])
-    assert [folder.name for folder in by_text.folders("b", [made], [1])] == ["0"]
-    assert by_text.folders("a/1", [made], [0, 1]) == [made / "a/1"]
+        intervals.build(table_of(made, "table.seeds=[0,1,2]"), read_corpus(few))

@@ -74,6 +74,7 @@ def project(tmp_path_factory, brown_raw):
     project = Project(folder)
     project.edit("corpus/brown", path=str(brown_raw), texts=30, train=0.7, valid=0.15)
     project.edit("recipe/modern", epochs=1, batch=64, samples=50)
+    project.edit("recipe/paper10", epochs=1)
     project.edit("recipe/paper", epochs=2)
     project.edit("table/table1", seeds=[0])
     project.edit("cluster", passes=1)
@@ -111,7 +112,8 @@ def test_one_command_gives_the_table(project):
     markdown = (project.folder / "reports" / "table1.md").read_text()
     readme = (project.folder / "README.md").read_text()
     assert all(re.search(rf"\| +{value:.1f} ", markdown) for value in table["test"])
-    assert all(re.search(rf"\| +{value:.1f} ", readme) for value in [*table.loc[networks, "test"], table["test"][13]])
+    for valid, test in zip(table["valid_raw"], table["test_raw"], strict=True):
+        assert f" {valid:.1f} / {test:.1f} |" in readme
     assert markdown in project.output
     assert project.output.rstrip().endswith(f"{project.folder}/reports/index.html")
     assert "MLP10" in (project.folder / "reports" / "index.html").read_text()
@@ -133,7 +135,7 @@ def test_all_that_a_stage_opens_is_declared(project):
         stage, module = locked[command], command.split("\0")[1].removeprefix("pipeline.")
         known = {part["path"] for part in [*stage["deps"], *stage["outs"]]} | set(stage.get("params", {}))
         known |= {f"conf/{module}.yaml", "timings", "checkpoints", "mlflow.db", ".mlflow.lock"}
-        known |= {"README.md"} if module == "report" else set()
+        known |= {"README.md"} if module == "replication" else set()
         for file in set(files):
             path = Path(file)
             if project.folder not in path.parents or not path.exists():
@@ -144,7 +146,7 @@ def test_all_that_a_stage_opens_is_declared(project):
             around = {name.as_posix(), *(parent.as_posix() for parent in name.parents)}
             assert around & known, f"{module} opens {name}, which is not among {sorted(known)}"
         seen.add(module)
-    stages = {"preprocess", "train", "ngram", "cluster", "mix", "intervals", "report", "page"}
+    stages = {"preprocess", "train", "ngram", "cluster", "mix", "report", "claims", "replication", "page"}
     assert stages <= seen
 
 
@@ -189,17 +191,24 @@ def test_one_stage_after_another_gives_the_same_bits(project):
 
 def test_an_edited_model_reruns_itself_its_mixture_and_the_reports(project):
     project.edit("model/mlp5", h=4)
-    assert project.repro() == {"train@mlp5-0", "mix@mlp5-mixed-0", "report", "intervals"}
+    assert project.repro() == {"train@mlp5-0", "mix@mlp5-mixed-0", "report", "claims"}
 
 
-def test_the_papers_own_recipe_has_a_command(project):
+def test_the_papers_own_procedure_has_a_command(project):
+    """All networks by its count of epochs and on to 20, their mixtures, tables and claims, and the README's table."""
     output = project.run("make", "--assume-old=.venv/installed", "faithful")
-    faithful = pd.read_csv(project.folder / "reports" / "faithful" / "faithful.csv")
-    assert faithful["row"].str.contains("paper's recipe").tolist() == [True, True, False, False]
-    assert (project.folder / "reports" / "faithful" / "faithful.md").read_text() in output
-    figure = (project.folder / "reports" / "faithful" / "faithful.svg").read_text()
-    assert "MLP5, the paper" in figure and "MLP9, the paper" in figure
-    assert "MLP9, the paper" in (project.folder / "reports" / "index.html").read_text()
+    reports = project.folder / "reports"
+    for name in ("faithful", "faithful20"):
+        table = pd.read_csv(reports / name / f"{name}.csv")
+        assert table["row"].tolist()[:10] == [f"MLP{k}" for k in range(1, 11)] and len(table) == 21
+        assert (reports / name / f"{name}.svg").is_file()
+        assert "the paper's procedure" in (reports / "claims" / name / "claims.md").read_text()
+    assert (reports / "faithful" / "faithful.md").read_text() in output
+    for name, epochs in (("faithful", 1), ("faithful20", 2)):
+        assert len(pd.read_csv(project.folder / "predictions" / name / "mlp1" / "0" / "curve.csv")) == epochs
+    replication = pd.read_csv(reports / "replication.csv", index_col="name")
+    assert replication.loc["mlp9-mixed", ["paper_valid", "recipe_test"]].notna().all()
+    assert (reports / "replication.md").read_text() in (project.folder / "README.md").read_text()
     assert project.repro() == set()
 
 

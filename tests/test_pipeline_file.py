@@ -55,9 +55,10 @@ def families(name: str, stage: dict) -> list[Path]:
     """The files of the networks' families that a stage builds, which the model's configuration names."""
     folder, step = name.split(" ")
     table = {".": "table1", "experiments/ap": "table2"}.get(folder, Path(folder).name)
-    listed = yaml.safe_load((ROOT / "conf" / "table" / f"{table}.yaml").read_text())["models"][step]
+    listed = yaml.safe_load((ROOT / "conf" / "table" / f"{table}.yaml").read_text())["models"]
     named = re.search(r" model=([\w-]+) ", stage["cmd"])
-    files = (ROOT / "conf" / "model" / f"{model}.yaml" for model in ([named[1]] if named else listed))
+    trained = [named[1]] if named else listed.get(step, listed["train"])  # one that goes on has those of the first
+    files = (ROOT / "conf" / "model" / f"{model}.yaml" for model in trained)
     return [ROOT / "pipeline" / "networks" / f"{yaml.safe_load(file.read_text())['family']}.py" for file in files]
 
 

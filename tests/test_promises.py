@@ -14,10 +14,9 @@ import yaml
 from conftest import composed, resolved
 from dvc.repo import Repo
 
-from pipeline import report
+from pipeline import claims, report
 from pipeline.commands import verify
 from pipeline.data.errors import InputError
-from pipeline.reporting import markup
 from pipeline.reporting import table as reporting
 from pipeline.running import tracking
 from pipeline.running.app import ROOT
@@ -102,7 +101,7 @@ def table_of(name: str) -> reporting.Table:
     return composed("report", report.Config, f"table={name}").table
 
 
-@pytest.mark.parametrize("name", ["table1", "table2", "ap", "beyond", "faithful"])
+@pytest.mark.parametrize("name", ["table1", "table2", "ap", "beyond", "faithful", "faithful20"])
 def test_every_row_of_a_table_has_its_stage(name):
     """What an error about missing predictions tells to run is there."""
     listed = table_of(name)
@@ -114,23 +113,37 @@ def test_every_row_of_a_table_has_its_stage(name):
             assert not stage or stage in found, f"{model}: {stage} is none of {sorted(found)}"
 
 
-@pytest.mark.parametrize(
-    ("claims", "tables"), [("beyond", ["beyond", "table1"]), ("epochs", ["faithful"]), ("table2", ["table2"])]
-)
-def test_every_model_that_a_claim_names_is_in_a_table(claims, tables):
-    names = set().union(*(table_of(name).names for name in tables))
-    said = yaml.safe_load((ROOT / "conf" / "claims" / f"{claims}.yaml").read_text())
-    listed = [claim for kind in ("claims", "epochs", "falling") for claim in said[kind]]
-    named = {claim[key] for claim in listed for key in ("better", "than", "quick", "slow", "name") if key in claim}
-    assert {name.partition("/")[0] for name in named} <= names
+JUDGED = [  # the claims of a file, on a table
+    *(("table1", "table1"), ("faithful", "faithful"), ("faithful", "faithful20")),
+    *(("beyond", "beyond"), ("table2", "table2"), ("table2", "ap")),
+]
 
 
-def test_what_the_claims_call_the_best_is_the_best_on_validation():
-    rows = reporting.read(ROOT / "reports" / "table1.csv")
-    best = rows[rows["mix"] != True].groupby("model")["valid"].idxmin()  # noqa: E712
-    claims = yaml.safe_load((ROOT / "conf" / "claims" / "beyond.yaml").read_text())["claims"]
-    first = next(claim for claim in claims if "better than the best n-gram" in claim["says"])
-    assert [first["better"], first["than"]] == [best["network"], best["ngram"]]
+@pytest.mark.parametrize(("said", "table"), JUDGED)
+def test_every_model_that_a_claim_names_is_in_its_table(said, table):
+    """And what a claim asks for follows from figures that the paper prints."""
+    config = composed("claims", claims.Config, f"claims={said}", f"table={table}")
+    named = [name for claim in config.claims for name in (*claim.better, *claim.than)]
+    named += [name for pair in config.exploratory for name in (pair.better, pair.than)]
+    named += [name for claim in config.epochs for name in (claim.quick, claim.slow)]
+    assert set(named) | {claim.name for claim in config.falling} <= set(config.table.names)
+    for claim in config.claims:
+        for split in claims.SPLITS:
+            paper, least, most = claims.printed(claim, config.table.rows, split)
+            assert least < paper < most
+
+
+def test_what_the_paper_claims_in_words_its_figures_say():
+    """24 and 33 % over the best n-gram and the trigram on Brown, 8 % on AP News."""
+    both = ("table1", "table2")
+    brown, ap = (composed("claims", claims.Config, f"claims={name}", f"table={name}") for name in both)
+    shown = [
+        claims.printed(claim, config.table.rows, "test")
+        for config in (brown, ap)
+        for claim in config.claims
+        if "%" in claim.figure
+    ]
+    assert [round(paper, 2) for paper, _, _ in shown] == [0.24, 0.33, 0.07]
 
 
 @pytest.mark.parametrize("file", PIPELINES)
@@ -138,7 +151,7 @@ def test_a_mixture_depends_on_its_components(file):
     """The stages as DVC reads them: of each that mixes, what its configuration names is what it waits for."""
     with Repo(ROOT) as repo:
         mixing = [stage for stage in repo.stage.load_all(str(ROOT / file)) if "-m pipeline.mix" in stage.cmd]
-    assert mixing or file in ("experiments/faithful/dvc.yaml", "experiments/page/dvc.yaml")
+    assert mixing or file == "experiments/page/dvc.yaml"
     for stage in mixing:
         words = dict(word.partition("=")[::2] for word in stage.cmd.split())
         mixture = yaml.safe_load((ROOT / "conf" / "mix" / f"{words['mix']}.yaml").read_text())
@@ -159,8 +172,7 @@ def test_nothing_is_sent_anywhere():
 
 
 def test_the_table_of_the_readme_is_the_reports():
-    committed = reporting.read(ROOT / "reports" / "table1.csv")
-    assert markup.markdown(markup.short(committed, "kn5")) in README
+    assert (ROOT / "reports" / "replication.md").read_text(encoding="utf-8") in README
 
 
 def test_a_table_says_what_its_figures_are_of():
@@ -189,24 +201,15 @@ def test_the_lock_is_current(file):
     assert "Running stage" not in ended.stdout, ended.stdout
 
 
-def test_every_row_is_at_or_below_the_papers_test_perplexity():
-    table = pd.read_csv(ROOT / "reports" / "table1.csv")
-    networks = table[table["model"] == "network"]
-    assert len(networks) == 10
-    assert (networks["test"] <= networks["paper_test"]).all()
-
-
-@pytest.mark.parametrize("yardstick", ["kn5", "class500-3"])
-def test_every_network_and_mixture_reaches_the_papers_ratio(yardstick):
-    """To Kneser-Ney 5, and to the paper's best n-gram. Rows that join from another table need not."""
-    ratios = pd.read_csv(ROOT / "reports" / "table1-ratios.csv", index_col="name").query("over == @yardstick")
-    ratios = ratios.loc[reporting.read(ROOT / "reports" / "table1.csv").query("model == 'network'").index]
-    assert ratios["row"].tolist() == [f"MLP{k}" for k in range(1, 11)]
-    assert ratios["reached"].all(), ratios
+def test_on_validation_every_network_and_mixture_reaches_the_papers_ratio():
+    """By today's recipe, to Kneser-Ney 5 and the paper's best n-gram, raw. What test says is for the report alone."""
+    ratios = pd.read_csv(ROOT / "reports" / "table1-ratios.csv").query("paper_valid.notna()")
+    assert ratios["row"].tolist() == [f"MLP{k}" for k in range(1, 11)] * 2
+    assert (ratios["valid_raw"] <= ratios["paper_valid"]).all()
 
 
 def test_the_figures_of_table2_in_the_text_are_the_reports():
-    """Each beside what it is over: test, and validation in brackets; the README has test alone, and an interval."""
+    """Each beside what it is over: test, and validation in brackets; the README has both."""
     ratios = pd.read_csv(ROOT / "reports" / "table2" / "table2-ratios.csv", index_col=["name", "over"])
     shown = ratios.select_dtypes("number").map(lambda value: f"{value:.3f}".removeprefix("0"))
     page = " ".join((ROOT / "docs" / "results.md").read_text(encoding="utf-8").split())
@@ -225,10 +228,12 @@ def test_the_figures_of_table2_in_the_text_are_the_reports():
     ends = shown.loc["large-mixed", "kn5"]
     assert f"{ends['test_low']} to {ends['test_high']} ({ends['valid_low']} to {ends['valid_high']})" in table2
     said = " ".join(README.split())
-    test = shown["test"]["large-mixed"]
-    assert f"{test['interpolated3']} of the trigram" in said
-    assert f"Kneser-Ney 5 {test['kn5-srilm']} in SRILM's back-off form, but {test['kn5']} in our" in said
-    assert f"interpolated one, 95 % {ends['test_low']} to {ends['test_high']} (" in said
+    for over, words in (
+        ("interpolated3", "mixed with the trigram has {} of the trigram's perplexity"),
+        ("kn5-srilm", "Of Kneser-Ney 5's it has {} in SRILM's back-off form"),
+        ("kn5", "but {} in our better, interpolated one"),
+    ):
+        assert words.format(" / ".join(shown.loc[("large-mixed", over), ["valid", "test"]])) in said, over
 
 
 def test_the_requirements_are_all_pinned_and_name_no_address():
@@ -263,7 +268,7 @@ def test_verify_asks_for_a_run_where_there_is_none(few, tmp_path):
 
 def test_on_validation_free_weights_mix_no_worse_than_fixed_ones():
     """Of the fixed 0.5, one learned weight and weights by context frequency each can do what the one before does."""
-    valid = pd.read_csv(ROOT / "reports" / "beyond" / "beyond.csv", index_col="name")["valid"]
+    valid = pd.read_csv(ROOT / "reports" / "beyond" / "extra.csv", index_col="name")["valid"]
     for network in ("mlp1", "mlp3", "mlp5", "mlp7", "mlp9"):
         ways = [valid[f"{network}-{way}"] for way in ("by-frequency", "learned", "mixed")]
         assert ways == sorted(ways)

@@ -21,12 +21,12 @@ from pipeline import (
     cluster,
     download,
     features,
-    intervals,
     mix,
     ngram,
     out_of_vocabulary,
     page,
     preprocess,
+    replication,
     report,
     shortlist,
     train,
@@ -42,7 +42,6 @@ from pipeline.training import checkpoint
 TINY = ["model.h=4", "model.m=3", "recipe.epochs=3", "recipe.batch=64", "recipe.samples=100"]
 STAGES = {
     "claims": claims,
-    "intervals": intervals,
     "page": page,
     "features": features,
     "out_of_vocabulary": out_of_vocabulary,
@@ -55,6 +54,7 @@ STAGES = {
     "train": train,
     "mix": mix,
     "report": report,
+    "replication": replication,
 }
 
 

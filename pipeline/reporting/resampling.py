@@ -1,13 +1,14 @@
 """Intervals for perplexities and their ratios, by resampling texts: words of one text are not independent of each
-other, texts nearly are."""
+other, texts nearly are. Where a network has several seeds, their spread is added."""
 
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import bootstrap
+from scipy import stats
 
 RESAMPLES = 10_000
 AT_ONCE = 100  # of them; all would take gigabytes where a split has tens of thousands of texts
+LEVEL = 0.95
 
 
 @dataclass(frozen=True)
@@ -34,10 +35,25 @@ def ratio(sums: np.ndarray, others: np.ndarray, tokens: np.ndarray) -> Estimate:
     return _estimate(lambda a, b, t, axis=-1: np.exp((b.sum(axis) - a.sum(axis)) / t.sum(axis)), sums, others, tokens)
 
 
+def ratio_of_seeds(sums: np.ndarray, others: np.ndarray, tokens: np.ndarray) -> Estimate:
+    """The same of models with several seeds, (seeds, texts) each, seed by seed; a model of one is held against each.
+
+    The value is that of the mean log-probabilities over seeds. Its interval: the texts' and, of two seeds or more,
+    Student's for the mean of their log ratios, as two independent errors: the root of the sum of squares on each side.
+    """
+    found = ratio(sums.mean(0), others.mean(0), tokens)
+    each = (others.sum(1) - sums.sum(1)) / tokens.sum()  # log ratio of each seed
+    if len(each) < 2:
+        return found
+    spread = stats.t.ppf((1 + LEVEL) / 2, len(each) - 1) * stats.sem(each)
+    below, above = (np.hypot(np.log(end / found.value), spread) for end in (found.low, found.high))
+    return Estimate(found.value, found.value * np.exp(-below), found.value * np.exp(above))
+
+
 def _estimate(statistic, *samples: np.ndarray) -> Estimate:
     value = float(statistic(*samples))
     if len(samples[0]) < 2:  # one text has no spread to show
         return Estimate(value, np.nan, np.nan)
-    options = {"paired": True, "vectorized": True, "method": "percentile", "rng": 0}
-    found = bootstrap(samples, statistic, n_resamples=RESAMPLES, batch=AT_ONCE, **options).confidence_interval
+    options = {"paired": True, "vectorized": True, "method": "percentile", "rng": 0, "confidence_level": LEVEL}
+    found = stats.bootstrap(samples, statistic, n_resamples=RESAMPLES, batch=AT_ONCE, **options).confidence_interval
     return Estimate(value, float(found.low), float(found.high))

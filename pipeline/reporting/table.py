@@ -18,7 +18,8 @@ from pipeline.data.evaluation import perplexity
 from pipeline.data.predictions import folder_of, read_predictions
 
 SHAPE = ["n", "c", "h", "m", "direct", "mix"]
-FIGURES = ["train", "valid", "test", "valid_sd", "test_sd", "valid_raw", "test_raw", "valid_seen", "test_seen"]
+FIGURES = ["train", "valid_raw", "test_raw", "valid_raw_sd", "test_raw_sd"]
+FIGURES += ["valid", "test", "valid_sd", "test_sd", "valid_seen", "test_seen"]
 PAPER = ["paper_train", "paper_valid", "paper_test"]
 COLUMNS = ["row", "model", *SHAPE, "seeds", *FIGURES, *PAPER]
 WHOLE = ["n", "c", "h", "m", "seeds"]
@@ -31,6 +32,7 @@ class Mixed:
 
     networks: list[str]  # of this table, or of one in whose place they are found
     ways: list[str]  # files of conf/mix
+    stage: str = "mix"  # that makes them
 
 
 @dataclass
@@ -57,6 +59,7 @@ class Table:
     predictions: list[str]  # where the models are; the first folder that has one
     dvc: str  # the file with the stages
     clusterings: list[int]  # numbers of classes for the class n-grams
+    training: str  # whose procedure trained the networks, in words
     note: str = ""  # what to know before reading it
 
     def __post_init__(self):
@@ -75,7 +78,7 @@ class Table:
                 found[name] = seeded if stage.startswith("train") else {0: f"{file}{stage}@{name}"}
         for network in self.mix.networks:
             for way in self.mix.ways:
-                found[f"{network}-{way}"] = {seed: f"{file}mix@{network}-{way}-{seed}" for seed in self.seeds}
+                found[f"{network}-{way}"] = {s: f"{file}{self.mix.stage}@{network}-{way}-{s}" for s in self.seeds}
         found |= {name: {0: ""} for name in self.also}
         return {name: found[name] for name in [*(name for name in self.rows if name in found), *found]}
 
@@ -110,8 +113,9 @@ def build(table: Table, corpus: Corpus) -> pd.DataFrame:
     """One line for each model of the table, indexed by its name.
 
     Means over seeds, and standard deviations where there are several.
-    valid, test: with the share for unseen words; *_raw: before it; *_seen: over tokens whose word training shows;
-    train: raw, seed 0. Raises InputError where a model's predictions are missing or of another corpus.
+    *_raw: as the model gives it, which is what the paper reads; valid, test: with the share for unseen words; *_seen:
+    with it, over tokens whose word training shows; train: raw, seed 0. Raises InputError where a model's predictions
+    are missing or of another corpus.
     """
     lines = {name: _line(name, table, corpus) for name in table.names}
     return pd.DataFrame.from_dict(lines, orient="index", columns=COLUMNS).rename_axis("name").astype(TYPES)
@@ -132,13 +136,12 @@ def _line(name: str, table: Table, corpus: Corpus) -> dict:
         line["train"] = perplexity(read_predictions(folders[0], "raw/train"))
     for split in ("valid", "test"):
         seen = ~corpus.unseen[corpus.ids(split)]
-        treated = [read_predictions(folder, split) for folder in folders]
-        values = [perplexity(array) for array in treated]
-        line[split] = np.mean(values)
-        line[f"{split}_seen"] = np.mean([perplexity(array[seen]) for array in treated])
-        if len(values) > 1:
-            line[f"{split}_sd"] = np.std(values, ddof=1)
-        line[f"{split}_raw"] = np.mean([perplexity(read_predictions(f, f"raw/{split}")) for f in folders])
+        for array, column in ((f"raw/{split}", f"{split}_raw"), (split, split)):
+            values = [perplexity(read_predictions(folder, array)) for folder in folders]
+            line[column] = np.mean(values)
+            if len(values) > 1:
+                line[f"{column}_sd"] = np.std(values, ddof=1)
+        line[f"{split}_seen"] = np.mean([perplexity(read_predictions(folder, split)[seen]) for folder in folders])
     return line
 
 
@@ -146,9 +149,9 @@ def ratios(table: pd.DataFrame, yardsticks: list[str], intervals: pd.DataFrame |
     """Each network's and mixture's perplexity over those of the models `yardsticks` on the same stream.
 
     Perplexities of two streams can't be compared; how far one model is below another can. A line a yardstick and
-    network; over: the yardstick's name; *_seen: both perplexities over the tokens whose word training shows; *_low and
-    *_high: from intervals, where given, as the stage intervals writes them of test; reached: ours are at or below the
-    ratios that the paper's figures have, over both kinds of tokens. A yardstick that is not in the table has no line.
+    network; over: the yardstick's name; columns as in the table, both perplexities over the same tokens; *_low and
+    *_high: of the raw ones, from `intervals.build`, where given; reached: the raw ones are
+    at or below the ratios that the paper's figures have. A yardstick that is not in the table has no line.
     """
     networks = table[table["model"] == "network"]
     found = [_ratios(table, networks, yardstick, intervals) for yardstick in yardsticks if yardstick in table.index]
@@ -158,7 +161,7 @@ def ratios(table: pd.DataFrame, yardsticks: list[str], intervals: pd.DataFrame |
 def _ratios(table: pd.DataFrame, networks: pd.DataFrame, yardstick: str, intervals: pd.DataFrame | None):
     ratio = pd.DataFrame({"row": networks["row"], "over": yardstick})
     for split in ("valid", "test"):
-        for column in (split, f"{split}_seen", f"paper_{split}"):
+        for column in (f"{split}_raw", split, f"{split}_seen", f"paper_{split}"):
             ratio[column] = networks[column] / table.loc[yardstick, column]  # NaN where the paper prints nothing
     if intervals is not None:
         for end in ("low", "high"):
@@ -166,9 +169,8 @@ def _ratios(table: pd.DataFrame, networks: pd.DataFrame, yardstick: str, interva
             ratio[f"test_{end}"] = intervals[f"to_{yardstick}_{end}"]
     paper = ratio[["paper_valid", "paper_test"]]
     below = [
-        (ratio[f"{split}{tokens}"] <= ratio[f"paper_{split}"]) | ratio[f"paper_{split}"].isna()
+        (ratio[f"{split}_raw"] <= ratio[f"paper_{split}"]) | ratio[f"paper_{split}"].isna()
         for split in ("valid", "test")
-        for tokens in ("", "_seen")
     ]
     reached = pd.Series(np.logical_and.reduce(below), ratio.index, dtype="boolean")
     return ratio.assign(reached=reached.where(paper.notna().any(axis=1)))

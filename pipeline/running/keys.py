@@ -92,8 +92,10 @@ def keys(stage: str, arguments: Sequence[str] = ()) -> Iterator[Key]:
     nothing = Setting("", "")
     for name, field in _flat(fields(ROOT / "pipeline" / f"{stage}.py", "Config")):
         own = settings.get(name, nothing)
+        of_whole = name.rpartition(".")[0] in settings  # which has a value of its own then
         comment = "; ".join(part for part in (field.comment, own.comment) if part)
-        yield Key(name, field.type, own.value or field.default, comment or comments.get(name, nothing).comment)
+        value = own.value or ("" if of_whole else field.default)
+        yield Key(name, field.type, value, comment or comments.get(name, nothing).comment)
 
 
 def inherited(group: str, name: str) -> dict[str, Setting]:
@@ -194,6 +196,8 @@ def _default(value: ast.expr | None) -> str:
     """A field's default as the user would write it; '' for none."""
     if isinstance(value, ast.Call):
         given = {word.arg: word.value for word in value.keywords}
+        if "default_factory" in given:
+            return {"list": "[]", "dict": "{}"}[ast.unparse(given["default_factory"])]
         return _default(given["default"]) if "default" in given else ""
     if isinstance(value, ast.Constant):
         return json.dumps(value.value)

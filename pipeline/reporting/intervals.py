@@ -1,0 +1,66 @@
+"""How sure a table's raw figures are, by resampling texts, and what they are genre by genre."""
+
+import numpy as np
+import pandas as pd
+
+from pipeline.data.corpus import SPLITS, Corpus
+from pipeline.reporting import by_text, resampling
+from pipeline.reporting.table import Table
+
+
+def build(table: Table, corpus: Corpus) -> pd.DataFrame:
+    """A line a model: its test perplexity with its 95 % interval, and its ratios to the yardsticks with theirs, paired.
+
+    Columns perplexity, low, high, and of each yardstick to_NAME, to_NAME_low, to_NAME_high; of validation the same
+    after valid_, its perplexity in `valid`. A perplexity is that of the mean log-probability over seeds, the geometric
+    mean of theirs.
+    """
+    test, valid = (_of_split(split, table, corpus) for split in ("test", "valid"))
+    found = test.join(valid.add_prefix("valid_").rename(columns={"valid_perplexity": "valid"}))
+    return found.assign(seeds=[len(table.names[name]) for name in found.index])
+
+
+def genres(table: Table, corpus: Corpus) -> pd.DataFrame:
+    """A line a split and genre: texts, tokens, and the perplexity of each model; on training that of its first seed,
+    blank for one that training was not scored by. Empty where the corpus has no genres.
+
+    The split is cut by the corpus's order: a genre, and even a text, may stand in two splits, a part in each.
+    """
+    if not corpus.texts["genre"].any():
+        return pd.DataFrame()
+    by_split = {}
+    for split in SPLITS:
+        texts = by_text.texts_of(corpus, split)
+        read = _train_sums if split == "train" else _sums
+        sums = {name: read(table, name, texts, split) for name in table.names}
+        by_genre = pd.DataFrame(sums).assign(tokens=texts["tokens"], texts=1).groupby(texts["genre"], sort=False)
+        total = by_genre.sum(min_count=1)  # else NaN would add up to 0
+        perplexities = np.exp(-total[list(sums)].div(total["tokens"], axis=0))
+        by_split[split] = pd.concat([total[["texts", "tokens"]].astype(int), perplexities], axis=1)
+    return pd.concat(by_split, names=["split"])
+
+
+def _of_split(split: str, table: Table, corpus: Corpus) -> pd.DataFrame:
+    texts = by_text.texts_of(corpus, split)
+    tokens = texts["tokens"].to_numpy()
+    sums = {name: _sums(table, name, texts, split) for name in table.names}
+    lines = {}
+    for name, own in sums.items():
+        found = resampling.perplexity(own, tokens)
+        lines[name] = {"perplexity": found.value, "low": found.low, "high": found.high}
+        for other in table.yardsticks:
+            ratio = resampling.ratio(own, sums[other], tokens)
+            lines[name] |= {f"to_{other}": ratio.value, f"to_{other}_low": ratio.low, f"to_{other}_high": ratio.high}
+    return pd.DataFrame.from_dict(lines, orient="index").rename_axis("name")
+
+
+def _sums(table: Table, name: str, texts: pd.DataFrame, split: str) -> np.ndarray:
+    """The log-probability of each text, the mean over seeds."""
+    return by_text.sums(texts, table.folders(name), f"raw/{split}").mean(0)
+
+
+def _train_sums(table: Table, name: str, texts: pd.DataFrame, split: str) -> np.ndarray:
+    first = table.folders(name)[0]
+    if not (first / "raw" / f"{split}.npy").is_file():
+        return np.full(len(texts), np.nan)
+    return by_text.sums(texts, [first], f"raw/{split}")[0]
