@@ -1,13 +1,15 @@
 """Stage claims: what the papers say about their results, whether it holds here, and what we found beyond them.
 
-A claim is judged on both splits and both readings, for the training procedure whose table is given. What it asks for
-follows from the figures that the paper prints, give or take their rounding: no threshold is written by hand.
+A claim about perplexities is judged on both splits and both readings, for the training procedure whose table is given.
+What it asks for follows from the figures that the paper prints, give or take their rounding. A claim about epochs asks
+for what the paper says in words.
 """
 
 import itertools
 import logging
 import math
 from dataclasses import asdict, dataclass, field
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +18,7 @@ import pandas as pd
 from pipeline.data.corpus import Corpus, read_corpus
 from pipeline.data.errors import InputError
 from pipeline.reporting import by_text, claims_text, resampling
-from pipeline.reporting.table import Row, Table
+from pipeline.reporting.table import Row, Table, shape
 from pipeline.running import app
 
 SPLITS = ("valid", "test")
@@ -41,6 +43,7 @@ class Claim:
     than: list[str]
     kind: str = "better"  # by anything at all; `as much`: by what the paper's figures show or more; `at most`: or less
     figure: str = ""  # that the paper puts it in
+    added: str = ""  # when, where that was after its figures were known
 
     def __post_init__(self):
         if self.kind not in KINDS:
@@ -49,7 +52,11 @@ class Claim:
 
 @dataclass
 class Epochs:
-    """A claim that one network converges sooner than another; a training has converged near its best perplexity."""
+    """A claim that one network converges sooner than another.
+
+    A training has converged where it is near its best perplexity. One whose last epoch still gains a tenth of that was
+    cut off: it may have needed more epochs than it shows.
+    """
 
     says: str  # in our words
     where: str  # section or page
@@ -102,21 +109,28 @@ class Config:
     falling: list[Falling] = field(default_factory=list)  # claims that a network does not overfit
     incomparable: list[Incomparable] = field(default_factory=list)  # what can't be judged here, and why
 
+    def __post_init__(self):
+        said = [each.says for each in (*self.claims, *self.epochs, *self.falling, *self.exploratory)]
+        twice = {says for says in said if said.count(says) > 1}
+        if twice:
+            raise InputError(f"claims: {' and '.join(map(repr, sorted(twice)))} stands there twice")
+
 
 def main(config: Config) -> None:
-    """Writes claims.csv, exploratory.csv and claims.md into config.out."""
+    """Writes claims.csv, curves.csv, exploratory.csv and claims.md into config.out."""
     models, out = Models(config.table, read_corpus(config.data)), Path(config.out)
-    judged = [line for claim in config.claims for line in judge(claim, models)]
-    judged += [sooner(claim, models) for claim in config.epochs]
-    judged += [still_falling(claim, models) for claim in config.falling]
-    claims = pd.DataFrame(judged)
+    claims = pd.DataFrame([line for claim in config.claims for line in judge(claim, models)])
+    curves = pd.DataFrame([sooner(claim, models) for claim in config.epochs])
+    curves = pd.concat([curves, pd.DataFrame([still_falling(claim, models) for claim in config.falling])])
     pairs = pd.DataFrame([line for pair in config.exploratory for line in compare(pair, models)])
     out.mkdir(parents=True, exist_ok=True)
-    claims.to_csv(out / "claims.csv", index=False, float_format="%.6f")
-    pairs.to_csv(out / "exploratory.csv", index=False, float_format="%.6f")
-    text = claims_text.markdown(config.table.training, claims, pairs, config.incomparable)
+    for name, lines in (("claims", claims), ("curves", curves), ("exploratory", pairs)):
+        if len(lines):
+            lines.to_csv(out / f"{name}.csv", index=False, float_format="%.6f")
+    text = claims_text.markdown(config.table, claims, curves, pairs, config.incomparable)
     (out / "claims.md").write_text(text, encoding="utf-8")
-    log.info("%s", claims["holds"].value_counts().to_dict())
+    judged = pd.concat([lines["holds"] for lines in (claims, curves) if len(lines)] or [pd.Series(dtype=str)])
+    log.info("%s", judged.value_counts().to_dict())
 
 
 class Models:
@@ -125,6 +139,11 @@ class Models:
     def __init__(self, table: Table, corpus: Corpus):
         self.table = table
         self.texts = {split: by_text.texts_of(corpus, split) for split in SPLITS}
+
+    def seeds(self, name: str) -> float:
+        """Of how many seeds a network or a mixture with one is; NaN for n-grams, which have no randomness."""
+        folders = self.table.folders(name)
+        return len(folders) if shape(folders[0], self.table.predictions)["model"] == "network" else math.nan
 
     def best(self, names: list[str]) -> str:
         """The one with the lowest raw perplexity on validation, in the geometric mean over seeds."""
@@ -160,31 +179,36 @@ def judge(claim: Claim, models: Models) -> list[dict]:
 
 
 def measured(better: str, than: str, split: str, reading: str, models: Models) -> dict:
-    """The perplexity of `than` over that of `better`, less 1, with its interval, and how many seeds stand behind it."""
+    """The perplexity of `than` over that of `better`, less 1, with its interval; of how many seeds the network with the
+    fewest is."""
     both = [models.sums(name, ARRAYS[reading].format(split)) for name in (than, better)]
     ratio = resampling.ratio_of_seeds(*both, models.texts[split]["tokens"].to_numpy())
     compared = {"better": better, "than": than, "split": split, "reading": reading}
     figures = {"ours": ratio.value - 1, "low": ratio.low - 1, "high": ratio.high - 1}
-    return compared | figures | {"seeds": max(len(each) for each in both)}
+    return compared | figures | {"seeds": np.fmin(models.seeds(better), models.seeds(than))}
 
 
 def printed(claim: Claim, rows: dict[str, Row], split: str) -> tuple[float, float, float]:
     """What the paper's figures say: the perplexity of `than` over that of `better`, less 1, with the least and the most
-    that figures rounded so can stand for. Of test where it prints none of validation; NaN where it prints none at all.
+    that figures rounded so can stand for. Of test, and so is the choice of the best, where it does not print validation
+    for all of these models; NaN where it prints nothing.
     """
+    sides = [[rows[name] for name in names if name in rows] for names in (claim.better, claim.than)]
+    sides = [[row for row in side if row.test is not None] for side in sides]
+    if not all(sides):
+        if claim.kind != "better":
+            raise InputError(f"claims: {claim.says!r} is of kind {claim.kind}, and the paper prints no figures for it")
+        return math.nan, math.nan, math.nan
+    validated = all(row.valid is not None for side in sides for row in side)
+    best = [min(side, key=lambda row: row.valid if validated else row.test) for side in sides]
+    better, than = (row.valid if validated and split == "valid" else row.test for row in best)
+    least, most = ((than - sign * half(than)) / (better + sign * half(better)) - 1 for sign in (1, -1))
+    return than / better - 1, least, most
 
-    def figure(names: list[str]) -> float:
-        known = [rows[name] for name in names if name in rows and rows[name].test is not None]
-        if not known:
-            return math.nan
-        best = min(known, key=lambda row: row.test if row.valid is None else row.valid)
-        return best.test if split == "test" or best.valid is None else best.valid
 
-    better, than = figure(claim.better), figure(claim.than)
-    if claim.kind != "better" and not better + than > 0:
-        raise InputError(f"claims: {claim.says!r} is of kind {claim.kind}, and the paper prints no figures for it")
-    half = 0.5  # of the last digit; one figure of NIPS 2000 alone has a decimal
-    return than / better - 1, (than - half) / (better + half) - 1, (than + half) / (better - half) - 1
+def half(figure: float) -> float:
+    """Half of a printed figure's last digit: 284 may stand for 283.5 to 284.5."""
+    return 0.5 * 10.0 ** Decimal(f"{figure:g}").as_tuple().exponent
 
 
 def verdict(low: float, high: float, least: float, most: float) -> str:
@@ -195,21 +219,18 @@ def verdict(low: float, high: float, least: float, most: float) -> str:
 
 
 def sooner(claim: Epochs, models: Models) -> dict:
-    """A line: the epochs of `slow` over those of `quick`, less 1, and whether the claim holds.
+    """A line: the epochs that both take to converge, and whether `slow` takes so many more.
 
-    A curve whose last epoch is its best was cut off before its end: it may have needed more epochs than it shows. So
-    of a quick network that was cut off nothing can be said, and of a slow one only that it needed at least so many.
+    Epochs of a training that was cut off are the least that it needed: of `slow` enough for a yes and too little for a
+    no, of `quick` the other way round.
     """
-    quick, slow = models.curve(claim.quick), models.curve(claim.slow)
-    more = epochs_to_converge(slow, claim.near) / epochs_to_converge(quick, claim.near) - 1
-    if quick.idxmin() == quick.index[-1]:
-        holds = "open"
-    elif more >= claim.least:
-        holds = "yes"
-    else:
-        holds = "open" if slow.idxmin() == slow.index[-1] else "no"
-    compared = {"better": claim.quick, "than": claim.slow, "of": "epochs to converge"}
-    return said(claim) | compared | {"least": claim.least, "ours": more, "holds": holds}
+    curves = {name: models.curve(name) for name in (claim.slow, claim.quick)}
+    slow, quick = (epochs_to_converge(curve, claim.near) for curve in curves.values())
+    slow_cut, quick_cut = (cut_off(curve, claim.near) for curve in curves.values())
+    holds, unless = ("yes", quick_cut) if slow / quick - 1 >= claim.least else ("no", slow_cut)
+    needed = f"{slow}{' or more' * slow_cut} against {quick}{' or more' * quick_cut}"
+    here = f"epochs to within {claim.near:.0%} of its best: {claim.slow} {needed} of {claim.quick}"
+    return _said(claim) | {"asks": f"{claim.least:.0%} more epochs", "here": here, "holds": "open" if unless else holds}
 
 
 def epochs_to_converge(curve: pd.Series, near: float) -> int:
@@ -217,17 +238,21 @@ def epochs_to_converge(curve: pd.Series, near: float) -> int:
     return int((curve <= curve.min() * (1 + near)).idxmax())
 
 
+def cut_off(curve: pd.Series, near: float) -> bool:
+    """Whether the last epoch still gains a tenth of what counts as near the best."""
+    return len(curve) < 2 or bool(curve.iloc[-2] / curve.iloc[-1] - 1 > near / 10)
+
+
 def still_falling(claim: Falling, models: Models) -> dict:
     """A line: the best validation perplexity before the last epoch over that of the last, less 1."""
     curve = models.curve(claim.name)
     less = curve.iloc[:-1].min() / curve.iloc[-1] - 1
-    compared = {"better": f"{claim.name}, last epoch", "than": "its best before", "of": "validation perplexity"}
-    return said(claim) | compared | {"least": 0.0, "ours": less, "holds": "yes" if less > 0 else "no"}
+    here = f"{claim.name}: the best epoch before the last is {less:+.2%} above the last"
+    return _said(claim) | {"asks": "the last epoch is the best", "here": here, "holds": "yes" if less > 0 else "no"}
 
 
-def said(claim: Epochs | Falling) -> dict:
-    """What a line has of a claim that is read off learning curves: of validation, one seed, no interval."""
-    return {"says": claim.says, "where": claim.where, "figure": claim.figure, "split": "valid", "seeds": 1}
+def _said(claim: Epochs | Falling) -> dict:
+    return {"says": claim.says, "where": claim.where, "paper": claim.figure}
 
 
 def compare(pair: Pair, models: Models) -> list[dict]:

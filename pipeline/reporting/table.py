@@ -122,8 +122,11 @@ def build(table: Table, corpus: Corpus) -> pd.DataFrame:
 
 
 def read(file: Path) -> pd.DataFrame:
-    """A table that the report stage wrote, indexed by our model's name."""
-    return pd.read_csv(file, index_col="name").astype(TYPES)
+    """A table that the report stage wrote, indexed by our model's name. Raises InputError where older code wrote it."""
+    try:
+        return pd.read_csv(file, index_col="name").astype(TYPES)
+    except (KeyError, ValueError) as error:
+        raise InputError(f"{file} is not as the stage report writes it today ({error}): run that stage again") from None
 
 
 def _line(name: str, table: Table, corpus: Corpus) -> dict:
