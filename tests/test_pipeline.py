@@ -207,7 +207,7 @@ def test_the_papers_own_procedure_has_a_command(project):
     for name, epochs in (("faithful", 1), ("faithful20", 2)):
         assert len(pd.read_csv(project.folder / "predictions" / name / "mlp1" / "0" / "curve.csv")) == epochs
     replication = pd.read_csv(reports / "replication.csv", index_col="name")
-    assert replication.loc["mlp9-mixed", ["paper_valid", "recipe_test"]].notna().all()
+    assert replication.loc["mlp9-mixed", ["procedure_valid", "procedure_test", "recipe_test"]].notna().all()
     assert (reports / "replication.md").read_text() in (project.folder / "README.md").read_text()
     assert project.repro() == set()
 

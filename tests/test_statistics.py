@@ -156,7 +156,7 @@ def test_a_claim_is_judged_on_both_splits_and_both_readings(few, tmp_path):
     found = pd.read_csv(tmp_path / "exploratory.csv")
     assert found["ours"].iloc[0] == pytest.approx(np.exp(0.1) - 1, rel=1e-4) and "holds" not in found
     text = (tmp_path / "claims.md").read_text()
-    assert "Networks trained by hand." in text and "+18.6% / +16.3%" in text and "beside it" in text
+    assert "Networks trained by hand; seeds: 3." in text and "+18.57% / +16.30%" in text and "beside it" in text
 
 
 def test_one_seed_is_said_of_networks_and_the_date_of_a_claim_that_was_added_later(few, tmp_path):
