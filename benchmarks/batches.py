@@ -1,7 +1,8 @@
 """The paper's updates, word by word, against sums over some words: MLP9, one whole epoch of training.
 
-recipe=paper sums the gradients of 64 words into one update, with t counting words. If the sum stands for 64 updates in
-a row, validation perplexity is the same: raw, of all of validation. With single words this takes more than an hour.
+recipe=paper sums the gradients of some words (its `batch`) into one update, with t counting words. If the sum stands
+for as many updates in a row, validation perplexity is the same: raw, of all of validation. With single words this takes
+an hour or so.
 """
 
 import pandas as pd

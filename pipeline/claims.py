@@ -173,7 +173,7 @@ def judge(claim: Claim, models: Models) -> list[dict]:
         paper, low, high = printed(claim, models.table.rows, split)
         least, most = {"better": (0, math.inf), "as much": (low, math.inf), "at most": (-math.inf, high)}[claim.kind]
         line = asdict(claim) | measured(better, than, split, reading, models)
-        asked = {"of": "perplexity", "paper": paper, "least": least, "most": most}
+        asked = {"paper": paper, "least": least, "most": most}
         lines.append(line | asked | {"holds": verdict(line["low"], line["high"], least, most)})
     return lines
 
