@@ -2,8 +2,10 @@
 
 recipe=paper sums the gradients of some words (its `batch`) into one update, with t counting words. If the sum stands
 for as many updates in a row, validation perplexity is the same: raw, of all of validation. With single words this takes
-an hour or so.
+an hour or so. Minutes are a core's own, with the scoring of validation: they hold beside other work too.
 """
+
+import time
 
 import pandas as pd
 
@@ -16,9 +18,15 @@ def epoch(batch: int) -> dict[str, float]:
     """What an epoch with so many words an update comes to."""
     recipe = setting.recipe("paper", batch=batch, epochs=1)
     trainer = setting.trainer(setting.architecture("mlp9"), recipe, setting.brown())
-    seconds = setting.clocked(trainer)
+    start = time.process_time()
+    trainer.run()
+    seconds = time.process_time() - start
     (line,) = trainer.progress.curve
-    return {"words an update": batch, "validation perplexity": line["valid_perplexity"], "minutes": seconds / 60}
+    return {
+        "words an update": batch,
+        "validation perplexity": line["valid_perplexity"],
+        "minutes of a core": seconds / 60,
+    }
 
 
 def run() -> pd.DataFrame:
