@@ -19,6 +19,8 @@ from pipeline.reporting import costs, figures, style, table
 from pipeline.running import app
 
 YARDSTICK, TRIGRAM = "kn5", "interpolated3"  # whose ratios compare with the paper's
+BEST_NGRAM = "best-ngram"
+TITLES = {"procedure": "the paper's procedure", "recipe": "today's recipe"}
 CLAIMS = {  # Table 2's stand beside it
     "Table 1, today's recipe": "claims/table1/claims.md",
     "Table 1, the paper's procedure": "claims/faithful/claims.md",
@@ -58,11 +60,13 @@ def main(config: Config) -> None:
     compared = {name: f"{rows.loc[name, 'row']}, {rows.loc[name, 'shape']}" for name in config.genres}
     networks = rows[rows["model"] == "network"]
     best = networks["valid_raw"].idxmin()
+    replicated = reports / "replication.csv"
     spent = costs.read(reports / "costs.csv")
     of_table2 = spent["table"] == "table2"
     drawn = dict(_figures(config, reports, rows, genres, compared))
     template = _environment().get_template("page.html.j2")
     page = template.render(
+        leading=leading(pd.read_csv(replicated, index_col="name")) if replicated.is_file() else [],
         rows=_lines(rows),
         stream=stream(Path(config.data)),
         best=networks.loc[best].to_dict(),
@@ -70,7 +74,6 @@ def main(config: Config) -> None:
         config=config,
         yardstick=YARDSTICK,
         trigram=TRIGRAM,
-        networks=_lines(networks),
         genres=_lines(genres),
         splits=splits(genres, config.imaginative, best),
         compared=compared,
@@ -99,6 +102,23 @@ def main(config: Config) -> None:
         temporary.write_text(page, encoding="utf-8")
     (out / "ratios.svg").write_text(style.alone(drawn["ratios"]), encoding="utf-8")
     log.info("%s", (out / "index.html").resolve())
+
+
+def leading(replicated: pd.DataFrame) -> list[dict]:
+    """Raw perplexities of Kneser-Ney 5, of the best mixture of n-grams, and of each training's best row by validation,
+    from the table of the stage replication."""
+    networks = replicated[replicated["row"].str.startswith("MLP")]
+    found = {"Kneser-Ney 5, interpolated": (YARDSTICK, "recipe"), "the best mixture of n-grams": (BEST_NGRAM, "recipe")}
+    for whose, title in TITLES.items():
+        if f"{whose}_valid" not in replicated:
+            continue
+        name = networks[f"{whose}_valid"].idxmin()
+        found[f"the best of the networks and their mixtures by {title}, {networks.loc[name, 'row']}"] = (name, whose)
+    splits = ("valid", "test")
+    return [
+        {"what": what} | {split: replicated.loc[name, f"{whose}_{split}"] for split in splits}
+        for what, (name, whose) in found.items()
+    ]
 
 
 def _check_names(config: Config, rows: pd.DataFrame, genres: pd.DataFrame) -> None:

@@ -15,9 +15,9 @@ from pipeline.running import app
 
 READINGS = (
     "Figures without a name are raw: as the models give them, which is what the paper reads. `with share`: after the "
-    "last step for words that training never shows, whose share is fitted on validation. Networks: means over seeds, ± "
-    "their standard deviation."
+    "last step for words that training never shows, whose share is fitted on validation."
 )
+SEVERAL, ONE = "Networks: means over seeds, ± their standard deviation.", "Networks: one seed."
 OPTIMISTIC = (
     "Validation figures are optimistic: recipe, stopping, mixture weights and the share for unseen words were chosen "
     "there."
@@ -54,7 +54,8 @@ def main(config: Config) -> None:
     built.round(4).to_csv(out / f"{name}.csv")
     figures = markup.figures(built, same)
     markdown, latex = markup.markdown(figures), markup.latex(figures)
-    notes = [f"Networks trained by {config.table.training}.", READINGS, config.table.note]
+    notes = [f"Networks trained by {config.table.training}.", READINGS, SEVERAL if len(config.table.seeds) > 1 else ONE]
+    notes.append(config.table.note)
     if printed.any() and not same:
         notes.append(OTHER_CORPUS)
     markdown = "\n\n".join([*filter(None, notes), markdown])
@@ -91,7 +92,7 @@ def main(config: Config) -> None:
         classes = word_classes.shown(Path(config.clusters))
         classes.to_csv(out / "classes.csv", index=False)
         (out / "classes.md").write_text(word_classes.markdown(classes), encoding="utf-8")
-    write_json(out / "metrics.json", everything[["valid", "test"]].round(4).to_dict("index"))
+    write_json(out / "metrics.json", everything[["valid_raw", "test_raw"]].round(4).to_dict("index"))
     log.info("%d rows in %s", len(everything), (out / f"{name}.md").resolve())
 
 

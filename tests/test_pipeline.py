@@ -245,7 +245,7 @@ def test_the_commands_on_models_run(project):
 def test_dvc_shows_compares_and_queues(project):
     """Metrics, parameters, plots and the graph; an experiment with another value, from the queue."""
     shown = json.loads(project.run("dvc", "metrics", "show", "--json"))[""]["data"]
-    assert {"valid", "test"} == set(shown["reports/metrics.json"]["data"]["mlp9"])
+    assert {"valid_raw", "test_raw"} == set(shown["reports/metrics.json"]["data"]["mlp9"])
     project.run("git", "add", "--all")
     identity = ("-c", "user.name=t", "-c", "user.email=t@example.org")
     project.run("git", *identity, "commit", "-qm", "results")
@@ -261,7 +261,7 @@ def test_dvc_shows_compares_and_queues(project):
     project.run("dvc", "exp", "run", "--queue", "--name", "wider", "-S", "conf/model/mlp7.yaml:m=3", "report")
     project.run("dvc", "exp", "run", "--run-all")
     difference = json.loads(project.run("dvc", "metrics", "diff", "HEAD", "wider", "--json"))
-    assert difference["reports/metrics.json"]["mlp7.test"]["diff"] != 0
+    assert difference["reports/metrics.json"]["mlp7.test_raw"]["diff"] != 0
 
 
 def stored(project, file: str = "mlflow.db") -> tuple[dict, MlflowClient]:

@@ -17,7 +17,8 @@ none of validation, those of test stand for both. The 95 % intervals resample th
 and hold the spread of the seeds where there are several. `yes`: the whole interval lies within what is asked for;
 `no`: the whole of it outside; `open`: neither. `one seed`: the interval does not hold the spread of the seeds, so
 another seed may change the verdict. The verdicts are not adjusted for their number. Validation figures are
-optimistic: recipe, stopping and weights were chosen there.
+optimistic: recipe, stopping and weights were chosen there. The claims were worded anew on 2026-11-23, when their
+figures were known; docs/results.md shows what that changed.
 """
 CURVES = """\
 Read off learning curves: validation perplexity on the tokens that early stopping reads, one seed, no interval. Where
