@@ -12,9 +12,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 
-from pipeline.data.corpus import SPLITS
 from pipeline.data.errors import InputError
-from pipeline.data.files import read_json, replacing
+from pipeline.data.files import replacing
 from pipeline.reporting import costs, figures, style, table
 from pipeline.running import app
 
@@ -39,7 +38,6 @@ class Config:
     genres: list[str]
     imaginative: list[str]
     grids: dict[str, str]
-    data: str
     reports: str
     out: str
     timing: str
@@ -68,7 +66,7 @@ def main(config: Config) -> None:
     page = template.render(
         leading=leading(pd.read_csv(replicated, index_col="name")) if replicated.is_file() else [],
         rows=_lines(rows),
-        stream=stream(Path(config.data)),
+        stream=_records(reports / "stream.csv"),
         best=networks.loc[best].to_dict(),
         ngram=rows.loc[config.best_ngram].to_dict(),
         config=config,
@@ -203,16 +201,6 @@ def splits(genres: pd.DataFrame, imaginative: list[str], model: str) -> dict[str
         found[split] = {"genres": lines["genre"].tolist(), "stories": perplexity(lines[told])}
         found[split] |= {"share": lines["tokens"][told].sum() / lines["tokens"].sum(), "rest": perplexity(lines[~told])}
     return found
-
-
-def stream(data: Path) -> list[dict]:
-    """How many tokens, types and words of vocabulary the corpus has, ours and the paper's, where both are known."""
-    file = data / "counts.json"
-    if not file.is_file():
-        return []
-    counts = read_json(file)
-    ours = counts | dict(zip(SPLITS, np.diff(counts["boundaries"]).tolist(), strict=True))
-    return [{"what": key, "ours": ours[key], "paper": value} for key, value in counts["paper"].items()]
 
 
 def time_claims(benchmark: Path) -> list[dict]:

@@ -4,11 +4,12 @@ import logging
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
-from pipeline.data.corpus import read_corpus
+from pipeline.data.corpus import SPLITS, read_corpus
 from pipeline.data.errors import InputError
-from pipeline.data.files import write_json
+from pipeline.data.files import read_json, write_json
 from pipeline.reporting import curves, intervals, markup, style, table, word_classes
 from pipeline.reporting.table import Table
 from pipeline.running import app
@@ -42,8 +43,8 @@ class Config:
 
 
 def main(config: Config) -> None:
-    """Writes <name>.csv, .md, .tex and .svg, <name>-ratios.csv, extra.csv, intervals.csv, genres.csv where the corpus
-    has genres, and classes.csv and .md where clusters are given, into config.out."""
+    """Writes <name>.csv, .md, .tex and .svg, <name>-ratios.csv, extra.csv, intervals.csv, stream.csv, genres.csv where
+    the corpus has genres, and classes.csv and .md where clusters are given, into config.out."""
     corpus, out = read_corpus(config.data), Path(config.out)
     everything = table.build(config.table, corpus)
     printed = pd.Series([config.table.printed(name) for name in everything.index], everything.index)
@@ -65,6 +66,7 @@ def main(config: Config) -> None:
         markdown += f"\nNot in the paper's table:\n\n{markup.markdown(markup.figures(extra, same))}"
     sure = intervals.build(config.table, corpus)
     sure.to_csv(out / "intervals.csv", float_format="%.5f")
+    stream(read_json(Path(config.data) / "counts.json")).to_csv(out / "stream.csv", index=False)
     genres = intervals.genres(config.table, corpus)
     if not genres.empty:
         genres.to_csv(out / "genres.csv", float_format="%.4f")
@@ -94,6 +96,13 @@ def main(config: Config) -> None:
         (out / "classes.md").write_text(word_classes.markdown(classes), encoding="utf-8")
     write_json(out / "metrics.json", everything[["valid_raw", "test_raw"]].round(4).to_dict("index"))
     log.info("%d rows in %s", len(everything), (out / f"{name}.md").resolve())
+
+
+def stream(counts: dict) -> pd.DataFrame:
+    """How many tokens, types and words of vocabulary the corpus has, ours and the paper's, where both are known."""
+    ours = counts | dict(zip(SPLITS, np.diff(counts["boundaries"]).tolist(), strict=True))
+    lines = [{"what": key, "ours": ours[key], "paper": value} for key, value in counts["paper"].items()]
+    return pd.DataFrame(lines, columns=["what", "ours", "paper"])
 
 
 if __name__ == "__main__":

@@ -264,6 +264,17 @@ def test_the_lock_is_current(file):
     assert "Running stage" not in ended.stdout, ended.stdout
 
 
+def test_the_page_needs_nothing_but_what_is_committed():
+    """So it can be made in a clone where only Table 2 was trained, without Brown."""
+    with Repo(ROOT) as repo:
+        stages = repo.stage.load_all(str(ROOT / "experiments" / "page" / "dvc.yaml"))
+    needed = {os.path.relpath(each.fs_path, ROOT) for stage in stages for each in stage.deps}
+    assert {"reports/table1.csv", "reports/stream.csv"} <= needed
+    for path in needed:
+        listed = subprocess.run(["git", "ls-files", path], cwd=ROOT, capture_output=True, text=True, check=True)
+        assert listed.stdout, f"{path} is not in git"
+
+
 def test_on_validation_every_network_and_mixture_reaches_the_papers_ratio():
     """By today's recipe, to Kneser-Ney 5 and the paper's best n-gram, raw. What test says is for the report alone."""
     ratios = pd.read_csv(ROOT / "reports" / "table1-ratios.csv").query("paper_valid.notna()")
