@@ -63,8 +63,8 @@ ap: .venv/installed  ## Table 2 on AP News itself, for those who have it (conf/c
 
 # glibc gives a full softmax's memory back to the system after each step, and the next waits for it: a tenth to a quarter
 # of the time.
-faithful: export MALLOC_MMAP_THRESHOLD_ := 1000000000
-faithful: export MALLOC_TRIM_THRESHOLD_ := 1000000000
+faithful bench: export MALLOC_MMAP_THRESHOLD_ := 1000000000
+faithful bench: export MALLOC_TRIM_THRESHOLD_ := 1000000000
 faithful: .venv/installed  ## Table 1 by the paper's own training procedure, after repro; goes on where it was stopped
 	$(call stages,experiments/faithful/dvc.yaml,train|train_without_direct)
 	$(call stages,experiments/faithful/dvc.yaml,train_on|mix)
