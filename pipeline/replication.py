@@ -1,5 +1,6 @@
 """Stage replication: Table 1 three times over, the paper's figures, those of its procedure here, and those of today's
-recipe, as the models give them; its ratios to Kneser-Ney 5; and the same table in the README."""
+recipe, as the models give them and with the share for unseen words; ratios to Kneser-Ney 5 of the former; and the same
+table in the README."""
 
 import logging
 import re
@@ -48,7 +49,8 @@ def main(config: Config) -> None:
 
 def columns(trained: dict[str, pd.DataFrame], more: list[str]) -> pd.DataFrame:
     """A line for each row that the paper prints, and for each in `more`: valid and test of the paper and of each
-    training (raw), and their ratios to Kneser-Ney 5 of the same column. An n-gram stands in each."""
+    training (raw), the latter with the share for unseen words, and ratios of the raw ones to Kneser-Ney 5 of the same
+    column. An n-gram stands in each."""
     recipe = trained["recipe"]
     rows = recipe[recipe["paper_test"].notna() | recipe.index.isin(more)]
     built = rows[["row", "n", "c", "h", "m"]].copy()
@@ -56,6 +58,7 @@ def columns(trained: dict[str, pd.DataFrame], more: list[str]) -> pd.DataFrame:
         built[f"paper_{split}"] = rows[f"paper_{split}"]
         for whose, its in trained.items():
             built[f"{whose}_{split}"] = its[f"{split}_raw"].reindex(rows.index)
+            built[f"{whose}_{split}_share"] = its[split].reindex(rows.index)
         for whose in ("paper", *trained):
             built[f"{whose}_{split}_ratio"] = built[f"{whose}_{split}"] / built.loc[YARDSTICK, f"{whose}_{split}"]
     return built
@@ -69,6 +72,9 @@ def figures(built: pd.DataFrame) -> pd.DataFrame:
     titles = {whose: title for whose, title in TITLES.items() if f"{whose}_test" in built}
     for whose, title in titles.items():
         read[title] = _both(built, whose, "", "{:g}" if whose == "paper" else "{:.1f}")
+    for whose, title in titles.items():
+        if whose != "paper":
+            read[f"{title}, with share"] = _both(built, whose, "_share", "{:.1f}")
     for whose, title in titles.items():
         read[f"{title}, ratio"] = _both(built, whose, "_ratio", "{:.3f}")
     return read
