@@ -232,7 +232,7 @@ def rendered(file: Path) -> Markup:
 
 def _environment() -> Environment:
     return Environment(
-        loader=FileSystemLoader(Path(__file__).parent / "reporting"),
+        loader=FileSystemLoader(Path(__file__).parent),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -1,6 +1,7 @@
 """Stage train: one network with one seed, from ids to weights, learning curve and log-probabilities."""
 
 import logging
+import math
 import os
 import shutil
 import time
@@ -81,8 +82,12 @@ def _run(config: Config, joined: processes.Ranks) -> None:
     what |= {"features": digest(features)} if config.features else {}
     code = checkpoint.code_of(config.model.family)
     with checkpoint.claim(Path(config.checkpoints), what, code) as path:
-        if config.resume and not path.is_file():
-            shutil.copyfile(_state_of(config, corpus), path)
+        earlier = Progress()  # what another training, gone on from here, has done
+        if config.resume:
+            state = _state_of(config, corpus)
+            earlier = Progress(**checkpoint.CheckpointFile(state, math.inf).read()["progress"])
+            if not path.is_file():
+                shutil.copyfile(state, path)
         with recorded("train", config, corpus, joined.first) as run:
             network = joined.part(config.model, len(corpus.vocabulary))
             log.info("%s, seed %d: %s free parameters", config.name, config.seed, f"{_size(network.state_dict()):,}")
@@ -105,11 +110,13 @@ def _run(config: Config, joined: processes.Ranks) -> None:
                 _write(config, corpus, trainer.progress, scored, weights, run)
                 if config.keep_state:
                     shutil.copyfile(path, Path(config.out, STATE))
-                training = trainer.progress.seconds  # in all processes, where one took up the work of a killed one
+                # In all processes, where one took up the work of a killed one.
+                training = trainer.progress.seconds - earlier.seconds
+                epochs = trainer.progress.epoch - earlier.epoch
                 run.costs |= {
                     "seconds": training + time.perf_counter() - scoring,
                     "training_seconds": training,
-                    "words_per_second": trainer.progress.epoch * len(corpus.train) / training,
+                    "words_per_second": epochs * len(corpus.train) / training,
                 }
         joined.wait()  # no process removes its checkpoint before the first has written the results
 
@@ -121,7 +128,8 @@ def _state_of(config: Config, corpus: Corpus) -> Path:
         raise InputError(f"resume={folder}: it has no {STATE}; train with keep_state=true first")
     if config.recipe.schedule != "inverse":
         raise InputError(
-            f"resume={folder}: the rate of a cosine follows from recipe.epochs, so no other can be trained on"
+            f"resume={folder}: the rate of recipe.schedule={config.recipe.schedule} follows from recipe.epochs, so no "
+            "other can be trained on"
         )
     made = read(folder)
     check_corpus(made, folder, corpus)

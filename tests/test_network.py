@@ -139,8 +139,28 @@ def test_exact_scoring_equals_forward(architecture, spread, monkeypatch):
     scored = base.score(network, context.numpy(), target.numpy())
     assert torch.allclose(torch.tensor(scored).double(), exact, rtol=1e-4, atol=1e-4)
     z = network.output_inputs(context).detach()
-    expected = torch.logsumexp(torch.addmm(network.b, z, network.WU.T), 1)
-    assert torch.allclose(log_partition(z, network.WU, network.b, block=7), expected, rtol=1e-5, atol=1e-5)
+    y = torch.addmm(network.b, z, network.WU.T)
+    error = log_partition(z, network.WU, network.b, block=7) - torch.logsumexp(y, 1)
+    assert error.abs().max() < 3e-7 * (np.log(V) + y.abs().max())  # what float32 has of the scores
+
+
+def test_bfloat16_rounds_the_products_of_training_and_nothing_else():
+    """An error of 2^-8 of a factor, in scores and gradient; scoring stays as it is."""
+    architecture = SHAPES[0]
+    exact, rounded = (made(architecture, 0.5, torch.float32) for _ in range(2))
+    rounded.bfloat16 = True
+    context, target = batch(architecture)
+    assert torch.equal(exact.eval()(context), rounded.eval()(context))
+    candidates = candidates_of(target, sampled=True)
+    words, correction = candidates[0], candidates[1].float()
+    gradients = []
+    for network in (exact, rounded):
+        network.train().loss(context, target, words, correction).backward()
+        gradients.append(torch.cat([parameter.grad.flatten() for parameter in network.parameters()]))
+    y, near = exact(context, words), rounded(context, words)
+    assert near.dtype == torch.float32
+    assert 1e-4 < (y - near).abs().max() < 2**-7 * y.abs().max()
+    assert 1e-4 < (gradients[0] - gradients[1]).norm() / gradients[0].norm() < 2**-6
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,7 @@ def rank(number, recipe, folder):
 def test_two_ranks_train_as_one(tmp_path, monkeypatch):
     """With the full and the sampled softmax and with dropout."""
     monkeypatch.setitem(os.environ, "GLOO_SOCKET_IFNAME", "lo")
-    recipe = replace(composed("train", train.Config).recipe, batch=30, epochs=2, dropout=0.3)
+    recipe = replace(composed("train", train.Config).recipe, bfloat16=False, batch=30, epochs=2, dropout=0.3)
     torch.multiprocessing.spawn(rank, (recipe, str(tmp_path)), nprocs=2)
     for samples in SAMPLES:
         losses, curve = trained(build(SHAPE, V), replace(recipe, samples=samples))
@@ -78,7 +78,7 @@ def test_two_ranks_train_as_one(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_without_a_process_group_it_is_the_network_alone(kind):
-    recipe = replace(composed("train", train.Config).recipe, batch=30, samples=20, epochs=1)
+    recipe = replace(composed("train", train.Config).recipe, bfloat16=False, batch=30, samples=20, epochs=1)
     alone, alone_curve = trained(build(SHAPE, V), recipe)
     network = getattr(parallel, kind)(SHAPE, V)
     losses, curve = trained(network, recipe)

@@ -1,6 +1,7 @@
 """Stages as a user runs them by hand: errors of one line, a kill in the middle, grids, tracking out of reach."""
 
 import itertools
+import json
 import os
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import numpy as np
 import pandas as pd
 import psutil
 import pytest
+import torch
 import yaml
 from conftest import composed, made
 from mlflow import MlflowClient
@@ -39,7 +41,7 @@ from pipeline.data.record import Record
 from pipeline.running.app import ROOT
 from pipeline.training import checkpoint
 
-TINY = ["model.h=4", "model.m=3", "recipe.epochs=3", "recipe.batch=64", "recipe.samples=100"]
+TINY = ["model.h=4", "model.m=3", "recipe.epochs=3", "recipe.batch=64", "recipe.samples=100", "recipe.bfloat16=false"]
 STAGES = {
     "claims": claims,
     "page": page,
@@ -183,12 +185,16 @@ def test_a_training_that_goes_on_has_the_bits_of_one_training_of_all_epochs(few,
     one, two, whole = (tmp_path / name for name in ("one", "two", "whole"))
     for arguments in (
         ["recipe.epochs=1", "keep_state=true", f"out={one}"],
-        ["recipe.epochs=2", f"resume={one}", f"out={two}"],
+        ["recipe.epochs=2", f"resume={one}", "keep_state=true", f"out={two}"],
         ["recipe.epochs=2", f"out={whole}"],
     ):
         train.main(composed("train", train.Config, *paper, *arguments))
     for file in ("weights.safetensors", "curve.csv", "test.npy", "run.json"):
         assert (two / file).read_bytes() == (whole / file).read_bytes(), file
+    spent = torch.load(two / "state.pt", weights_only=True)["progress"]["seconds"]
+    before = torch.load(one / "state.pt", weights_only=True)["progress"]["seconds"]
+    costs = json.loads((two / "timing.json").read_text())
+    assert costs["training_seconds"] == pytest.approx(spent - before)  # what the first took is told by its own file
 
 
 def test_a_training_goes_on_from_its_like_alone(few, tmp_path):
@@ -201,7 +207,7 @@ def test_a_training_goes_on_from_its_like_alone(few, tmp_path):
     small = ["recipe=paper", "recipe.epochs=1", "recipe.batch=512", "model.h=4", "model.m=3", f"data={few}"]
     train.main(composed("train", train.Config, *small, "keep_state=true", f"out={tmp_path}/one"))
     assert "another model, recipe;" in refused("recipe=paper", f"resume={tmp_path}/one")
-    assert "the rate of a cosine follows from recipe.epochs" in refused(f"resume={tmp_path}/one")
+    assert "schedule=linear follows from recipe.epochs" in refused(f"resume={tmp_path}/one")
 
 
 def test_several_processes_keep_no_state(stage, few, tmp_path):

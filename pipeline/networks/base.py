@@ -79,7 +79,8 @@ class Network(nn.Module, ABC):
     """A network: features C (V, m) of words, output biases b (V,), and a `forward` that scores words after contexts.
 
     tables: names of the parameters of which a batch needs some words' rows alone; with `sparse` their gradients hold
-    those rows and no others. dropout: of what enters the output layer, in training mode.
+    those rows and no others. dropout: of what enters the output layer, in training mode. bfloat16: whether that layer's
+    products round to bfloat16 in training mode.
     """
 
     tables: tuple[str, ...]
@@ -91,6 +92,7 @@ class Network(nn.Module, ABC):
         self.architecture = architecture
         self.dropout = Dropout()
         self.sparse = False
+        self.bfloat16 = False
 
     @abstractmethod
     def forward(self, context: Tensor, words: Tensor | None = None) -> Tensor:
@@ -151,6 +153,12 @@ class Network(nn.Module, ABC):
         if table.dim() == 1:
             return table.gather(0, words, sparse_grad=self.sparse)
         return nn.functional.embedding(words, table, sparse=self.sparse)
+
+    def output(self, z: Tensor, weight: Tensor, words: Tensor | None) -> Tensor:
+        """y = b + weight z, (B, K), of some words (K,) or of all, from z (B, D) and a table weight (V, D)."""
+        with torch.autocast(z.device.type, torch.bfloat16, enabled=self.bfloat16 and self.training):
+            y = nn.functional.linear(z, self.rows(weight, words), self.rows(self.b, words))
+        return y.to(z.dtype)
 
 
 def build(architecture: Architecture, vocabulary: int) -> Network:

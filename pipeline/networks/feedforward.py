@@ -47,7 +47,7 @@ class Network(base.Network):
 
     def forward(self, context: Tensor, words: Tensor | None = None) -> Tensor:
         """y = b + WU [x; a], (B, K), of some words (K,) or of all, after contexts (B, n-1)."""
-        return nn.functional.linear(self.output_inputs(context), self.rows(self.WU, words), self.rows(self.b, words))
+        return self.output(self.output_inputs(context), self.WU, words)
 
     @torch.no_grad()
     def log_probabilities(self, context: Tensor, target: Tensor) -> Tensor:

@@ -16,5 +16,8 @@ def log_partition(z: Tensor, weight: Tensor, bias: Tensor, block: int = 512) -> 
 
     block: words of the vocabulary at a time.
     """
-    blocks = zip(weight.split(block), bias.split(block), strict=True)
-    return torch.logsumexp(torch.stack([torch.logsumexp(nn.functional.linear(z, *rows), 1) for rows in blocks]), 0)
+    of_blocks = []
+    for rows in zip(weight.split(block), bias.split(block), strict=True):
+        y = nn.functional.linear(z, *rows)
+        of_blocks.append(y[:, 0] - torch.log_softmax(y, 1)[:, 0])  # two passes fewer than torch.logsumexp makes
+    return torch.logsumexp(torch.stack(of_blocks), 0)

@@ -1,4 +1,4 @@
-"""Which library multiplies float32 matrices."""
+"""How matrices are multiplied: by which library, and in which of the processor's formats."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -6,9 +6,17 @@ from contextlib import contextmanager
 import torch
 
 
+def has_bfloat16(device: torch.device) -> bool:
+    """Whether a device multiplies bfloat16 by itself, which then is faster than float32."""
+    if device.type == "cuda":
+        return torch.cuda.is_bf16_supported(including_emulation=False)
+    processor = torch.cpu.get_capabilities()
+    return processor.get("avx512_bf16", False) or processor.get("amx_bf16", False)
+
+
 @contextmanager
 def by_onednn() -> Iterator[None]:
-    """Products by oneDNN in place of MKL where the processor has AVX-512.
+    """Float32 products by oneDNN in place of MKL where the processor has AVX-512.
 
     On AMD that is faster for a full softmax, slower for a sampled one's few rows (`python -m benchmarks by_hand`).
     torch has no name for float32 by oneDNN, but "bf16" leads there. A processor with AMX would then round the factors
@@ -16,7 +24,7 @@ def by_onednn() -> Iterator[None]:
     """
     matmul = torch.backends.mkldnn.matmul
     before = matmul.fp32_precision
-    if torch.backends.cpu.get_cpu_capability() == "AVX512" and not torch.cpu._is_amx_tile_supported():
+    if torch.backends.cpu.get_cpu_capability() == "AVX512" and not torch.cpu.get_capabilities().get("amx_tile", False):
         matmul.fp32_precision = "bf16"
     try:
         yield

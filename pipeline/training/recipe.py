@@ -11,10 +11,10 @@ class Recipe:
 
     name: str
     optimiser: str = one_of("adam", "ascent")  # adam, or ascent: the paper's
-    schedule: str = one_of("cosine", "inverse")  # to zero over all epochs after a linear rise, or the paper's
+    schedule: str = one_of("linear", "cosine", "inverse")  # to zero over all epochs after a linear rise, or the paper's
     rate: float = above_zero()  # e_0
     rate_decay: float = at_least(0)  # r of the inverse schedule e_0 / (1 + r t), t in words
-    warmup: float = at_least(0, below=1)  # share of all steps over which the cosine's rate rises
+    warmup: float = at_least(0, below=1)  # share of all steps over which the rate rises; the inverse schedule has none
     beta1: float = at_least(0, below=1)
     beta2: float = at_least(0, below=1)
     epsilon: float = above_zero(when=lambda recipe: recipe.optimiser == "adam")
@@ -24,6 +24,7 @@ class Recipe:
     samples: int = at_least(0)  # words in the sampled softmax beside the batch's targets; 0: full softmax
     power: float = at_least(0)  # of the unigram counts, for sampling
     sampling: str = one_of("poisson", "importance")  # poisson or importance
+    bfloat16: bool  # the output layer's products in training, where the processor has them; scoring is always float32
     dropout: float = at_least(0, below=1)  # of what enters the output layer: [x; a]
     weight_decay: float = at_least(0)  # lambda: for each word matrices lose e_t lambda of themselves; biases don't
     features_std: float = at_least(0)  # standard deviation of C at the start

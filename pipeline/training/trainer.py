@@ -14,7 +14,7 @@ from pipeline.data.errors import InputError
 from pipeline.networks.base import Network, contexts, score
 from pipeline.training.checkpoint import Checkpoint
 from pipeline.training.optimiser import decay, make_optimisers, rate_at, update
-from pipeline.training.products import by_onednn
+from pipeline.training.products import by_onednn, has_bfloat16
 from pipeline.training.recipe import Recipe
 from pipeline.training.sampling import make_sampler
 
@@ -84,6 +84,7 @@ class Trainer:
             self._start_from(torch.from_numpy(features).to(self.device))
         self.network.dropout.p = recipe.dropout
         self.network.sparse = not self.sampler.full
+        self.network.bfloat16 = recipe.bfloat16 and has_bfloat16(self.device)
         self.network.C.requires_grad_(not recipe.frozen)
         self.optimisers = make_optimisers(self.network, recipe)  # as `sparse` and `frozen` say
         self.best = self._copy()
