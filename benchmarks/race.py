@@ -1,31 +1,45 @@
-"""Our training against the plain loop: time of the whole machine to the same validation perplexity.
+"""Who trains a network of a shape to a perplexity in the fewest machine-seconds: stock PyTorch in six forms, and ours.
 
-The plain loop uses all cores at once; ours trains a network on each core, so one network's time is the wall time over
-the number of cores. Runs of the two take turns. Time for evaluation is left out of both. Each side may choose: the
-plain loop its rate, of four that all train to their own best, the lowest of which is the goal; ours the epochs over
-which its rate falls.
+Each contestant (benchmarks/contestants) may choose among the same rates, dropout and weight decay in the same
+core-seconds of trials: all choices on a random part of the training words, then the better half on twice as many words,
+until one is left. That one is trained over several numbers of epochs, two networks at a time, a core each. Perplexities
+are of all of validation, as each model gives it and with the share for unseen words, means of two seeds; seconds are of
+training alone, without evaluation. `of the machine` is a network's share of the machine that trains one on each core.
+Contestants whose run takes over ten minutes are trained over four epochs alone. Trials use early stopping's tokens.
 """
 
-import math
 import shutil
+from dataclasses import dataclass
+from importlib import import_module
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import torch
 
-from benchmarks import plain, setting
+from benchmarks import setting
+from benchmarks.contestants import Task
+from pipeline.data import evaluation
+from pipeline.networks.base import contexts
 from pipeline.running import app, tracking
 from pipeline.training.processes import cores
+from pipeline.training.trainer import stopping_tokens
 
 MODELS = ["mlp1", "mlp9"]
-RATES = [5e-4, 1e-3, 2e-3, 4e-3]  # of the plain loop; 8e-3 is far behind (reports/LOG.md)
-EPOCHS = [1, 2, 3, 4]  # of ours
-LOOKS = 4  # evaluations an epoch
-PATIENCE = 2  # of them without anything better, and the plain loop stops
+CONTESTANTS = ["full", "adaptive", "sampled", "compiled", "sparse", "sparse_bfloat16", "ours"]
+CHOICES = [
+    {"rate": rate, "dropout": dropout, "weight_decay": decay}
+    for rate, dropout, decay in product([3.5e-3, 7e-3, 1.4e-2, 2.8e-2], [0.0, 0.2], [0.0, 1e-4])
+]
+TRIALS = 400.0  # core-seconds for each contestant and shape
+WARM = 10_000  # words by which a contestant's speed is measured before its trials
+EPOCHS = [1, 2, 3, 4, 6]
+LONGEST = 600.0  # seconds of four epochs beyond which no other number is tried
 CORES = cores()
-DONE = Path("timings/race")  # the curves of a race under way
+DONE = Path("timings/race")  # the results of a race under way
 DIRTY = "-dirty"
+SCORED = 256  # contexts at a time
 
 
 def version() -> str:
@@ -34,84 +48,130 @@ def version() -> str:
     return state["commit"] + DIRTY * (state["dirty"] == "true")
 
 
-def run_plain(model: str, rate: float) -> pd.DataFrame:
-    """The plain loop's curve at one rate, until it gets no better."""
-    corpus = setting.brown()
-    ours = setting.trainer(setting.architecture(model), setting.recipe(), corpus)
-    torch.set_num_threads(CORES)
-    torch.manual_seed(0)
-    network = plain.Plain(ours.network.architecture, corpus.words, ours.network.b.detach())
-    windows = ours.windows.long()
-    context, target = windows[:, :-1], windows[:, -1]
-    curve = []
-    for seconds, words in plain.train(network, context, target, rate, LOOKS):
-        curve.append((seconds, words, setting.validation(ours, network.as_network())))
-        print(f"{model}, plain, rate {rate:g}: {words:,} words, {seconds:.0f} s, {curve[-1][2]:.1f}", flush=True)
-        best = int(np.argmin([perplexity for _, _, perplexity in curve]))
-        if len(curve) - best > PATIENCE:
-            break
-    return _frame(curve, model, "plain", f"rate {rate:g}")
+@dataclass(frozen=True)
+class Run:
+    """One training: who, what shape, which choice, and on how many words."""
+
+    who: str
+    model: str
+    choice: dict
+    epochs: int = 1
+    words: int | None = None  # a random part of training; None: all of it
+    seed: int = 0
+    threads: int = 1
 
 
-def run_ours(model: str, epochs: int, seed: int) -> pd.DataFrame:
-    """Our curve with one core."""
-    ours = setting.trainer(setting.architecture(model), setting.recipe(epochs=epochs), setting.brown(), seed)
-    curve = []
-    setting.clocked(
-        ours, LOOKS, lambda seconds, words: curve.append((seconds, words, setting.validation(ours, ours.network)))
+def perform(run: Run, everything: bool) -> dict:
+    """Seconds and words of a training, peak memory, perplexity on all of validation or on early stopping's tokens."""
+    torch.set_num_threads(run.threads)
+    torch.manual_seed(run.seed)
+    corpus, shape = setting.brown(), setting.architecture(run.model)
+    recipe = setting.recipe(epochs=run.epochs, patience=run.epochs, **run.choice)
+    context = torch.from_numpy(contexts(corpus.train, corpus.train[:0], shape.n, corpus.mark).astype(np.int64))
+    target = torch.from_numpy(corpus.train.astype(np.int64))
+    places = torch.randperm(len(target))[: run.words]
+    counts = torch.from_numpy(np.bincount(corpus.train, minlength=corpus.words)).float()
+    task = Task(shape, recipe, corpus, counts, context[places], target[places])
+    network, seconds = import_module(f"benchmarks.contestants.{run.who}").train(task)
+    peak = app.peak_memory_mb()
+    raw, share = perplexities(network.eval(), corpus, shape.n, recipe if not everything else None)
+    return {"seconds": seconds, "words": len(places) * run.epochs, "raw": raw, "share": share, "memory": peak}
+
+
+@torch.no_grad()
+def perplexities(network, corpus: setting.Ids, n: int, stopping) -> tuple[float, float]:
+    """On validation, or on the tokens that a recipe's early stopping reads: raw, and with the share of unseen words."""
+    context, target = contexts(corpus.valid, corpus.train, n, corpus.mark), corpus.valid
+    if stopping is not None:
+        place = stopping_tokens(len(target), stopping.stopping_block, stopping.stopping_every)
+        context, target = context[place], target[place]
+    batches = zip(
+        torch.from_numpy(context.astype(np.int64)).split(SCORED),
+        torch.from_numpy(target.astype(np.int64)).split(SCORED),
+        strict=True,
     )
-    return _frame(curve, model, "ours", f"{epochs} epochs" if epochs > 1 else "1 epoch", seed)
+    raw = torch.cat([network.log_probabilities(*batch) for batch in batches]).numpy()
+    unseen = evaluation.unseen_words(corpus.train, corpus.words)
+    share = evaluation.fit_share(raw, target, unseen)
+    return evaluation.perplexity(raw), evaluation.perplexity(evaluation.apply_share(raw, target, unseen, share))
 
 
-def _frame(curve: list[tuple], model: str, who: str, choice: str, seed: int = 0) -> pd.DataFrame:
-    frame = pd.DataFrame(curve, columns=["seconds", "words", "perplexity"])
-    return frame.assign(model=model, who=who, choice=choice, seed=seed, peak_memory_mb=app.peak_memory_mb())
+def choose(who: str, model: str) -> tuple[dict, float]:
+    """The best choice that so many core-seconds of trials find, and seconds a word."""
+    (warm,) = setting.in_processes(perform, [(Run(who, model, CHOICES[0], words=WARM), False)])
+    speed = warm["seconds"] / warm["words"]
+    choices = CHOICES
+    rounds = int(np.log2(len(CHOICES)))
+    whole = len(setting.brown().train)
+    while len(choices) > 1:
+        words = int(TRIALS / rounds / len(choices) / speed)
+        epochs = max(1, round(words / whole))
+        part = min(words // epochs, whole)
+        runs = [(Run(who, model, choice, epochs, part), False) for choice in choices]
+        found = setting.in_processes(perform, runs, at_once=CORES)
+        speed = np.mean([each["seconds"] / each["words"] for each in found])
+        best = np.argsort([each["share"] for each in found])[: len(choices) // 2]
+        choices = [choices[each] for each in best]
+        print(
+            f"{model}, {who}: {part:,} words by {epochs}, best {found[best[0]]['share']:.1f} {choices[0]}", flush=True
+        )
+    return choices[0], float(speed)
+
+
+def measure(who: str, model: str) -> pd.DataFrame:
+    """A line for each number of epochs, of a contestant's best choice."""
+    choice, speed = choose(who, model)
+    whole = len(setting.brown().train)
+    lines = []
+    for epochs in EPOCHS if 4 * whole * speed < LONGEST else [4]:
+        runs = [(Run(who, model, choice, epochs, seed=seed), True) for seed in range(CORES)]
+        found = pd.DataFrame(setting.in_processes(perform, runs))
+        lines.append(
+            {"epochs": epochs, **found[["raw", "share", "seconds", "words"]].mean(), "MB": found["memory"].max()}
+        )
+        print(f"{model}, {who}: {lines[-1]}", flush=True)
+    (alone,) = setting.in_processes(perform, [(Run(who, model, choice, words=whole // 8, threads=CORES), False)])
+    return pd.DataFrame(lines).assign(alone=alone["seconds"] / alone["words"], **choice)
 
 
 def run() -> pd.DataFrame:
-    """All curves, a line an evaluation. Those of a call that was stopped are taken up, of the same code."""
-    curves, done = [], DONE / version()
+    """A line for each shape, contestant and number of epochs. What a stopped call of the same code did is taken up."""
+    done = DONE / version()
     if done.name.endswith(DIRTY):  # nothing says which changes an earlier call had
         shutil.rmtree(done, ignore_errors=True)
-    for model in MODELS:
-        for rate, epochs in zip(RATES, EPOCHS, strict=True):
-            curves.append(_once(done / f"{model}-plain-{rate:g}.csv", run_plain, [(model, rate)]))
-            seeds = [(model, epochs, seed) for seed in range(CORES)]
-            curves.append(_once(done / f"{model}-ours-{epochs}.csv", run_ours, seeds))
-        print(summary(pd.concat(curves)).to_string(), flush=True)
+    done.mkdir(parents=True, exist_ok=True)
+    tables = []
+    for model, who in product(MODELS, CONTESTANTS):
+        file = done / f"{model}-{who}.csv"
+        if not file.is_file():
+            measure(who, model).to_csv(file, index=False)
+        tables.append(pd.read_csv(file).assign(model=model, who=who))
     shutil.rmtree(DONE)
-    return pd.concat(curves, ignore_index=True)
+    return table(pd.concat(tables, ignore_index=True))
 
 
-def _once(file: Path, function, arguments: list[tuple]) -> pd.DataFrame:
-    """The curves of calls side by side, measured now or before the race was stopped."""
-    if not file.is_file():
-        file.parent.mkdir(parents=True, exist_ok=True)
-        pd.concat(setting.in_processes(function, arguments)).to_csv(file, index=False)
-    return pd.read_csv(file)
+def table(runs: pd.DataFrame) -> pd.DataFrame:
+    """What is shown of the runs, and ours over each: its machine-seconds to a perplexity not above that line's."""
+    shown = pd.DataFrame(
+        {
+            "model": runs["model"],
+            "who": runs["who"],
+            "epochs": runs["epochs"],
+            "rate": runs["rate"],
+            "dropout": runs["dropout"],
+            "weight decay": runs["weight_decay"],
+            "raw": runs["raw"],
+            "with share": runs["share"],
+            "s of the machine": runs["seconds"] / CORES,
+            "s on all cores": runs["words"] * runs["alone"],
+            "words/s of the machine": CORES * runs["words"] / runs["seconds"],
+            "memory, MB": runs["MB"],
+        }
+    )
+    ours = shown[shown["who"] == "ours"]
 
+    def ahead(line: pd.Series) -> float:
+        reach = ours[(ours["model"] == line["model"]) & (ours["with share"] <= line["with share"])]
+        return line["s of the machine"] / reach["s of the machine"].min() if len(reach) else 0.0
 
-def summary(curves: pd.DataFrame) -> pd.DataFrame:
-    """For each model and side: its fastest way to the plain loop's best perplexity, in seconds of the whole machine."""
-    lines = []
-    for model, both in curves.groupby("model"):
-        goal = both.loc[both["who"] == "plain", "perplexity"].min()
-        for who, runs in both.groupby("who"):
-            share = 1 if who == "plain" else CORES
-            for choice, run in runs.groupby("choice"):
-                reached = run[run["perplexity"] <= goal].groupby("seed")["seconds"].min()
-                complete = len(reached) == run["seed"].nunique()
-                last = run.groupby("seed").last()
-                lines.append(
-                    {
-                        "model": model,
-                        "who": who,
-                        "choice": choice,
-                        "words/s": share * (last["words"] / last["seconds"]).mean(),
-                        "best perplexity": run.groupby("seed")["perplexity"].min().mean(),
-                        "goal": goal,
-                        "seconds to goal": reached.mean() / share if complete else math.inf,
-                        "peak memory, MB": run["peak_memory_mb"].max(),
-                    }
-                )
-    return pd.DataFrame(lines).set_index(["model", "who", "choice"])
+    return shown.assign(**{"times ours": shown.apply(ahead, axis=1)}).set_index(["model", "who", "epochs"])

@@ -107,7 +107,7 @@ def seconds_for(words: int, trainer: Trainer, warm: Callable[[], object] = lambd
     raise ValueError(f"the training ends before {words} words")
 
 
-def in_processes(function: Callable, arguments: list[tuple]) -> list:
-    """Each call in a fresh process of its own, all at once; so each has its own threads and peak of memory."""
-    with ProcessPoolExecutor(len(arguments), get_context("spawn"), max_tasks_per_child=1) as pool:
+def in_processes(function: Callable, arguments: list[tuple], at_once: int = 0) -> list:
+    """Each call in a fresh process of its own, all at once or so many; each has its own threads and peak of memory."""
+    with ProcessPoolExecutor(at_once or len(arguments), get_context("spawn"), max_tasks_per_child=1) as pool:
         return [future.result() for future in [pool.submit(function, *each) for each in arguments]]

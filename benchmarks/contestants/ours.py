@@ -1,0 +1,20 @@
+"""This project's: pipeline/training."""
+
+import math
+
+import torch
+
+from benchmarks import setting
+from benchmarks.contestants import Task
+from pipeline.networks.base import Network
+
+
+def train(task: Task) -> tuple[Network, float]:
+    """The network, and the seconds that its training took."""
+    threads = torch.get_num_threads()
+    trainer = setting.trainer(task.shape, task.recipe, task.corpus, int(torch.randint(2**31, ())))
+    torch.set_num_threads(threads)
+    trainer.windows = torch.cat([task.context, task.target[:, None]], 1)
+    trainer.steps = math.ceil(len(trainer.windows) / task.recipe.batch)
+    seconds = setting.clocked(trainer)
+    return trainer.network, seconds
