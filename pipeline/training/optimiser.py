@@ -39,30 +39,21 @@ class RowAdam(torch.optim.Optimizer):
         """One step on the rows of each table's gradient."""
         for group in self.param_groups:
             for table in group["params"]:
-                self._step(table, *_by_row(table.grad), group)
+                self._step(table, table.grad.coalesce(), group)
 
-    def _step(self, table: torch.nn.Parameter, rows: torch.Tensor, gradient: torch.Tensor, group: dict) -> None:
+    def _step(self, table: torch.nn.Parameter, gradient: torch.Tensor, group: dict) -> None:
         state = self.state[table]
         if not state:
             state["step"] = torch.zeros((), device=table.device)
             state["mean"], state["square"] = torch.zeros_like(table), torch.zeros_like(table)
-        wholes = table, state["mean"], state["square"]
+        rows, wholes = gradient.indices()[0], (table, state["mean"], state["square"])
         weights, mean, square = (whole.index_select(0, rows) for whole in wholes)
         beta1, beta2 = group["betas"]
         values = {"lr": group["lr"], "beta1": beta1, "beta2": beta2, "eps": group["eps"], "weight_decay": 0.0}
-        lists = [weights], [gradient], [mean], [square], [], [state["step"]]
+        lists = [weights], [gradient.values()], [mean], [square], [], [state["step"]]
         adam(*lists, **values, amsgrad=False, maximize=False, fused=True)
         for whole, moved in zip(wholes, (weights, mean, square), strict=True):
             whole.index_copy_(0, rows, moved)
-
-
-def _by_row(gradient: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """The rows that a sparse gradient holds, each once, and the gradient of each."""
-    rows = gradient._indices()[0]
-    if (rows[1:] > rows[:-1]).all():  # a step's candidates: to sum over repeated rows would take a fifth of its time
-        return rows, gradient._values().contiguous()  # which the fused kernel takes for granted
-    gradient = gradient.coalesce()
-    return gradient.indices()[0], gradient.values()
 
 
 def rate_at(recipe: Recipe, step: int, steps: int) -> float:
