@@ -86,7 +86,7 @@ def test_the_help_is_quick_since_it_imports_nothing_heavy():
         "print(*{'torch', 'numpy', 'pandas', 'mlflow', 'hydra', 'omegaconf'} & set(sys.modules), file=sys.stderr)"
     )
     ended = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert "recipe.rate=1e-2" in ended.stdout and not ended.stderr.strip()
+    assert "recipe.rate=1.4e-2" in ended.stdout and not ended.stderr.strip()
 
 
 def test_a_stage_answers_with_the_values_of_the_file_that_is_chosen(stage):
