@@ -11,6 +11,10 @@ from benchmarks.contestants import Task, full, sampled
 class Network(sampled.Network):
     """The sampled network with a loss of fixed shapes."""
 
+    def __init__(self, task: Task):
+        super().__init__(task)
+        self.draws = 2 * task.recipe.samples  # the other words' targets are not among them
+
     def loss(self, context: Tensor, target: Tensor) -> Tensor:
         """Mean over the batch, in nats, over each target and the words drawn."""
         drawn = torch.multinomial(self.proposal, self.draws, replacement=True)

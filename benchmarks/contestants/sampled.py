@@ -14,7 +14,7 @@ class Network(full.Network):
         super().__init__(task)
         proposal = (task.counts + 1) ** task.recipe.power
         self.register_buffer("proposal", proposal / proposal.sum())
-        self.draws = 2 * task.recipe.samples  # with replacement: about as many different words as ours
+        self.draws = task.recipe.samples  # with replacement: with the targets about as many words as ours
 
     def loss(self, context: Tensor, target: Tensor) -> Tensor:
         """Mean over the batch, in nats, over the words that take part."""
