@@ -6,6 +6,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
+
 from pipeline.data.corpus import SPLITS, read_corpus
 from pipeline.data.errors import InputError
 from pipeline.data.files import replacing
@@ -32,9 +34,28 @@ class Config:
     timing: str
 
 
+def memory(tokens: int, order: int) -> int:
+    """Bytes that Kneser-Ney takes at most, where hardly an n-gram comes twice: arrays of 8 bytes a token.
+
+    Of each order an n-gram's key, count, suffix, probability and back-off weight; three more pass by.
+    """
+    return 8 * tokens * (5 * order + 3)
+
+
+def _enough_memory(ngram: Ngram, tokens: int) -> None:
+    """Counting that would not fit is refused before it begins; the system would end it, or swap, much later."""
+    needed, free = memory(tokens, ngram.order), psutil.virtual_memory().available
+    if ngram.kind == "kneser_ney" and needed > free:
+        raise InputError(
+            f"ngram.order={ngram.order}: {tokens:,} words need up to {needed / 1e9:.1f} GB of memory, and "
+            f"{free / 1e9:.1f} GB are free: lower ngram.order, or see docs/cluster.md for a tool that counts on disk"
+        )
+
+
 def main(config: Config) -> None:
     """Writes the arrays and metrics.json into config.out."""
     corpus = read_corpus(config.data)
+    _enough_memory(config.ngram, len(corpus.train))
     with recorded("ngram", config, corpus) as run:
         start = time.perf_counter()
         model = fit(config.ngram, corpus, Path(config.clusters))

@@ -1,11 +1,14 @@
 """Modified Kneser-Ney: by hand, summing to one, and to the digit of what KenLM gives for this stream."""
 
 import itertools
+import tracemalloc
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from conftest import brown_contexts
+from conftest import brown_contexts, composed
 
+from pipeline import ngram
 from pipeline.data import evaluation
 from pipeline.data.errors import InputError
 from pipeline.ngrams import counts, kneser_ney
@@ -130,3 +133,21 @@ def test_brown_probabilities_sum_to_one(brown, counted, form, every_word):
     model = kneser_ney.fit(counted[5], **form)
     for context in brown_contexts(brown):
         assert every_word(model, context).sum() == pytest.approx(1, abs=1e-5)
+
+
+@pytest.mark.parametrize("order", [2, 3, 5, 7])
+def test_memory_is_what_a_text_without_repetition_takes(order):
+    tokens = 200_000
+    stream = np.random.default_rng(0).integers(0, tokens // 10, tokens)
+    tracemalloc.start()
+    kneser_ney.fit(counts.count(stream, order, tokens // 10), fallback=True)
+    taken = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert 0.8 < taken / ngram.memory(tokens, order) < 1
+
+
+def test_counting_that_would_not_fit_is_refused(few, tmp_path, monkeypatch):
+    monkeypatch.setattr(ngram.psutil, "virtual_memory", lambda: SimpleNamespace(available=1_000_000))
+    with pytest.raises(InputError, match=r"ngram.order=5: .* need up to .* GB .*docs/cluster.md"):
+        ngram.main(composed("ngram", ngram.Config, f"data={few}", "ngram=kn5", f"out={tmp_path}/out"))
+    assert not (tmp_path / "out").exists()
