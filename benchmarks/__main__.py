@@ -14,7 +14,7 @@ import pandas as pd
 import torch
 
 from benchmarks import batches, by_hand, kneser_ney, parallel, race, sampling, scaling, scoring
-from pipeline.reporting import markup
+from pipeline.reporting import markup, style
 
 PARTS = {
     **race.PARTS,
@@ -99,6 +99,9 @@ def main(arguments: list[str] | None = None) -> None:
         measured = PARTS[part].run()
         measured.to_csv(_file(part), index=measured.index.name is not None or measured.index.nlevels > 1)
         _file(part).with_suffix(".txt").write_text(where, encoding="utf-8")
+        if hasattr(PARTS[part], "picture"):
+            drawn = style.alone(PARTS[part].picture(measured))
+            _file(part).with_suffix(".svg").write_text(drawn, encoding="utf-8")
         REPORT.write_text(report(), encoding="utf-8")
     print(REPORT.read_text(encoding="utf-8"))
 

@@ -15,6 +15,7 @@ from benchmarks import setting, zipf
 from pipeline import ngram
 from pipeline.networks.base import score
 from pipeline.ngrams import counts, exchange, kneser_ney
+from pipeline.reporting import style
 from pipeline.running import app
 
 VOCABULARIES = [5_000, 18_000, 50_000, 100_000, 200_000]  # at a million words
@@ -59,7 +60,7 @@ def ngram_cost(tokens: int, vocabulary: int) -> dict:
     model.log_probabilities(stream[:0], stream[tokens:])
     return {
         "Kneser-Ney 5, µs a word": 1e6 * (fitted - start) / tokens,
-        "its scoring, µs a word": 1e6 * (time.perf_counter() - fitted) / TESTED,
+        "Kneser-Ney 5's scoring, µs a word": 1e6 * (time.perf_counter() - fitted) / TESTED,
         "Kneser-Ney 5's memory, MB": app.peak_memory_mb(),
     }
 
@@ -82,3 +83,21 @@ def run() -> pd.DataFrame:
             lines[-1] |= setting.in_processes(cost, [size])[0]
         print(pd.DataFrame(lines).to_string(), flush=True)
     return pd.DataFrame(lines).set_index(["words", "vocabulary"])
+
+
+def picture(costs: pd.DataFrame) -> str:
+    """Microseconds a word by the size of the vocabulary, and by that of the corpus; an SVG. costs: as `run` has them."""
+    costs = costs.reset_index()
+    panels = {  # the size that varies, among the lines in which the other one is the usual
+        "vocabulary": ("words of vocabulary, |V|", costs[costs["words"] == costs["words"].mode()[0]]),
+        "words": ("words of training", costs[costs["vocabulary"] == costs["vocabulary"].mode()[0]]),
+    }
+    with style.figure(8, 3.4) as figure:
+        for axes, (by, (label, lines)) in zip(figure.subplots(1, 2, sharey=True), panels.items(), strict=True):
+            lines = lines.sort_values(by)
+            for column in [column for column in costs if column.endswith("µs a word")]:
+                axes.plot(lines[by], lines[column], "o-", markersize=4, label=column.removesuffix(", µs a word"))
+            axes.set(xscale="log", yscale="log", xlabel=label)
+        figure.axes[0].set_ylabel("microseconds a word, one core")
+        figure.axes[1].legend(loc="upper left", bbox_to_anchor=(1, 1), fontsize=9)
+        return style.svg(figure)

@@ -144,14 +144,12 @@ def _figures(
         axes = {"model.n": "order n", "model.h": "hidden units h"}
         tables = {title: pd.read_csv(file).rename(columns=axes) for title, file in grids.items()}
         yield "grid", figures.maps(tables, *axes.values())
-    scaling = reports / "benchmark" / "scaling.csv"
-    if scaling.is_file():
-        yield "sizes", figures.sizes(pd.read_csv(scaling))
     files = {
         "curves": "table1.svg",
         "faithful": "faithful/faithful.svg",
         "plane": "beyond/plane.svg",
         "table2": "table2/table2.svg",
+        "sizes": "benchmark/scaling.svg",
     }
     for name, file in files.items():
         if (reports / file).is_file():

@@ -78,28 +78,6 @@ def search(table: pd.DataFrame) -> str:
         return style.svg(figure)
 
 
-def sizes(costs: pd.DataFrame) -> str:
-    """Microseconds a word by the size of the vocabulary, and by that of the corpus.
-
-    costs: a line a size, with words, vocabulary and the columns that end in `µs a word`, as the benchmark's part
-    scaling has them.
-    """
-    panels = {  # the size that varies: what the other is
-        "vocabulary": costs[costs["words"] == costs["words"].mode()[0]],
-        "words": costs[costs["vocabulary"] == costs["vocabulary"].mode()[0]],
-    }
-    names = {"vocabulary": "words of vocabulary, |V|", "words": "words of training"}
-    with style.figure(8, 3.4) as figure:
-        for axes, (by, lines) in zip(figure.subplots(1, 2, sharey=True), panels.items(), strict=True):
-            lines = lines.sort_values(by)
-            for column in [column for column in costs if column.endswith("µs a word")]:
-                axes.plot(lines[by], lines[column], "o-", markersize=4, label=column.removesuffix(", µs a word"))
-            axes.set(xscale="log", yscale="log", xlabel=names[by])
-        figure.axes[0].set_ylabel("microseconds a word, one core")
-        figure.axes[1].legend(loc="upper left", bbox_to_anchor=(1, 1), fontsize=9)
-        return style.svg(figure)
-
-
 def by_number(value: str) -> tuple[float, str]:
     """A key to sort by: numbers by size, before all else."""
     try:
