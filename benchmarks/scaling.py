@@ -86,7 +86,7 @@ def run() -> pd.DataFrame:
 
 
 def picture(costs: pd.DataFrame) -> str:
-    """Microseconds a word by the size of the vocabulary, and by that of the corpus; an SVG. costs: as `run` has them."""
+    """Microseconds a word by the size of the vocabulary, and of the corpus; an SVG. costs: as `run` has them."""
     costs = costs.reset_index()
     panels = {  # the size that varies, among the lines in which the other one is the usual
         "vocabulary": ("words of vocabulary, |V|", costs[costs["words"] == costs["words"].mode()[0]]),
