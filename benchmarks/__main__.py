@@ -5,7 +5,6 @@ A part's figures are kept in reports/benchmark, so that a part can be measured a
 
 import argparse
 import datetime
-import math
 import platform
 import re
 from pathlib import Path
@@ -45,15 +44,22 @@ def race_text(runs: pd.DataFrame) -> str:
     """The race's table and what it comes to: ours against the stock contestant that comes closest."""
     verdict = []
     for model, lines in runs.groupby("model"):
-        stock = lines[lines["who"] != "ours"]
+        ours, stock = lines[lines["who"] == "ours"], lines[lines["who"] != "ours"]
         own_best = stock.loc[stock.groupby("who")["with share"].idxmin()]
         closest = own_best.loc[own_best["times ours"].idxmin()]
-        ours = closest["s of the machine"] / closest["times ours"] if closest["times ours"] else math.inf
-        verdict.append(
-            f"- **{model}: {closest['times ours']:.2f} times fewer machine-seconds** than the stock contestant that "
-            f"comes closest, {closest['who']}, takes to its own best perplexity, {closest['with share']:.1f}: "
-            f"{closest['s of the machine']:.1f} and {ours:.1f} s."
-        )
+        theirs = f"{closest['with share']:.1f} in {closest['s of the machine']:.1f} s"
+        if closest["times ours"]:
+            verdict.append(
+                f"- **{model}: {closest['times ours']:.2f} times fewer machine-seconds** than the stock contestant "
+                f"that comes closest, {closest['who']}, takes to its own best perplexity: {theirs}, ours as good in "
+                f"{closest['s of the machine'] / closest['times ours']:.1f} s."
+            )
+        else:
+            best = ours.loc[ours["with share"].idxmin()]
+            verdict.append(
+                f"- **{model}: behind {closest['who']}**, whose own best perplexity ours does not reach: {theirs}; "
+                f"ours comes to {best['with share']:.1f} in {best['s of the machine']:.1f} s."
+            )
     return "\n".join(verdict) + "\n\n" + _markdown(runs)
 
 

@@ -83,7 +83,9 @@ def test_the_race_counts_seconds_of_the_whole_machine(monkeypatch):
     assert table["s on all cores"].tolist() == [1, 2, 2, 1, 2]
     assert table["times ours"].tolist() == [2, 1.6, 0, 1, 1]
     text = command.race_text(race.table(runs).drop(index=("mlp9", "full", 2)).reset_index())
-    assert "**mlp9: 1.60 times fewer machine-seconds**" in text and "sparse" in text and "40.0 and 25.0 s" in text
+    assert "**mlp9: 1.60 times fewer machine-seconds**" in text and "300.0 in 40.0 s, ours as good in 25.0 s" in text
+    text = command.race_text(race.table(runs).reset_index())
+    assert "**mlp9: behind full**" in text and "290.0 in 450.0 s; ours comes to 299.0 in 25.0 s" in text
 
 
 def test_each_contestant_has_the_same_trials(monkeypatch):
