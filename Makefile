@@ -80,7 +80,7 @@ costs: .venv/installed  ## reports/costs.csv from the times of what has run here
 	python -m pipeline.commands costs
 	$(PAGE)
 
-bench: .venv/installed  ## training against plain PyTorch, scoring, cost by size: 80 minutes alone on the machine
+bench: .venv/installed  ## training against stock PyTorch, scoring, cost by size: four hours alone on the machine
 	dvc repro preprocess
 	python -m benchmarks
 	$(PAGE)
