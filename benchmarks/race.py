@@ -87,12 +87,11 @@ def perplexities(network, corpus: setting.Ids, n: int, stopping) -> tuple[float,
     if stopping is not None:
         place = stopping_tokens(len(target), stopping.stopping_block, stopping.stopping_every)
         context, target = context[place], target[place]
-    batches = zip(
-        torch.from_numpy(context.astype(np.int64)).split(SCORED),
-        torch.from_numpy(target.astype(np.int64)).split(SCORED),
-        strict=True,
-    )
-    raw = torch.cat([network.log_probabilities(*batch) for batch in batches]).numpy()
+    context, target = torch.from_numpy(context.astype(np.int64)), torch.from_numpy(target.astype(np.int64))
+    scored = torch.empty(len(target))  # parts that stay would lie between blocks of scores, and glibc give none back
+    for place in torch.arange(len(target)).split(SCORED):
+        scored[place] = network.log_probabilities(context[place], target[place])
+    raw, target = scored.numpy(), target.numpy()
     unseen = evaluation.unseen_words(corpus.train, corpus.words)
     share = evaluation.fit_share(raw, target, unseen)
     return evaluation.perplexity(raw), evaluation.perplexity(evaluation.apply_share(raw, target, unseen, share))
