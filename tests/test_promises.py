@@ -348,3 +348,23 @@ def test_on_validation_free_weights_mix_no_worse_than_fixed_ones():
     for network in ("mlp1", "mlp3", "mlp5", "mlp7", "mlp9"):
         ways = [valid[f"{network}-{way}"] for way in ("by-frequency", "learned", "mixed")]
         assert ways == sorted(ways)
+
+
+def test_the_race_in_the_readme_is_the_benchmarks():
+    """Words a second against the fastest of stock, and what each comes to at its best."""
+    runs = pd.read_csv(ROOT / "reports" / "benchmark" / "race_mlp9.csv")
+    runs["alone"] = runs["words/s of the machine"] * runs["s of the machine"] / runs["s on all cores"]
+    speed = runs.groupby("who")[["words/s of the machine", "alone"]].max()
+    times = speed.loc["ours"] / speed.drop("ours").max()
+    best = runs.groupby("who")["with share"].min()
+    full = runs.set_index("who").loc["full"]
+    said = " ".join(README.split())
+    assert f"trains {times.iloc[0]:.2f} times as many words a second" in said
+    assert f"and {times.iloc[1]:.2f} times with one on both" in said
+    assert f"another model, has {best['adaptive']:.1f}" in said
+    assert f"{best['sparse_bfloat16']:.1f} and {best['sparse']:.1f}; ours has {best['ours']:.1f}" in said
+    words = (
+        f"{full['with share']:.1f} of the plain loop with the full softmax ours takes {full['times ours']:.0f} times"
+    )
+    assert words in said
+    assert (best.nsmallest(4).index == ["adaptive", "sparse_bfloat16", "sparse", "ours"]).all()
