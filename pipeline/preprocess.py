@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 from tqdm import tqdm
 from tqdm.utils import CallbackIOWrapper
@@ -23,7 +24,7 @@ from pipeline.data.files import digest
 from pipeline.data.record import Record
 from pipeline.data.symbols import PARAGRAPH, TEXT
 from pipeline.running import app
-from pipeline.text import archives, senate, vocabulary
+from pipeline.text import archives, repeats, senate, vocabulary
 from pipeline.text import readers as text_of
 from pipeline.text.config import MARKS, PACKED, CorpusConfig
 
@@ -35,6 +36,7 @@ READERS = {
     "lines": text_of.read_lines,
     "tokens": text_of.read_tokens,
 }
+REMOVED = "removed.csv"
 LONGEST = 1 << 20  # characters of a line that are read at a time, and of a word
 
 
@@ -48,7 +50,10 @@ class Config:
 
 
 def main(config: Config) -> None:
-    """Writes vocabulary.txt, train/valid/test.npy, texts.csv and counts.json into config.out."""
+    """Writes vocabulary.txt, train/valid/test.npy, texts.csv and counts.json into config.out.
+
+    With corpus.drop_repeats also removed.csv, the sentences that were removed most often.
+    """
     corpus = config.corpus
     types, names, ends = vocabulary.Types(), [], []
     measured = {"texts": 0, "paragraphs": 0, "words": 0, "tokens": 0}
@@ -64,12 +69,21 @@ def main(config: Config) -> None:
             ends.append(types.words)
     if not names:
         raise InputError(f"corpus.raw={corpus.raw}: no usable texts there")
-    measured |= {"texts": len(names), "tokens": types.words}
-    boundaries = _boundaries(corpus, ends)
-    found, codes = types.coded()
-    kept, ids, measured["types"] = vocabulary.build(
-        found,
-        codes[: boundaries[-1]],
+    measured["texts"] = len(names)
+    _check(corpus, measured)
+    stream = whole = repeats.Stream(*types.coded(), names, np.array(ends))
+    if corpus.drop_repeats:
+        read = whole.merged(text_of.fold) if corpus.fold else whole  # as models read it
+        stays = repeats.kept(read, corpus.drop_repeats)
+        stream, examples = repeats.without(whole, stays), repeats.examples(read, stays)
+        if corpus.by_file and len(stream.names) < len(names):
+            raise InputError(f"corpus.drop_repeats={corpus.drop_repeats}: nothing stays of one of the three files")
+    measured["tokens"] = len(stream.codes)
+    boundaries = _boundaries(corpus, stream.ends.tolist())
+    removed = {"removed": repeats.shares(stays, boundaries)} if corpus.drop_repeats else {}
+    words, ids, measured["types"] = vocabulary.build(
+        stream.types,
+        stream.codes[: boundaries[-1]],
         boundaries[1] if corpus.vocabulary_from == "train" else boundaries[-1],
         corpus.rare,
         corpus.size,
@@ -77,25 +91,29 @@ def main(config: Config) -> None:
         corpus.proper,
     )
     splits = {split: ids[a:b] for split, a, b in zip(SPLITS, boundaries[:-1], boundaries[1:], strict=True)}
-    measured["vocabulary"] = len(kept)
-    _check(corpus, measured)
+    measured["vocabulary"] = len(words)
 
-    frequency = {split: vocabulary.frequencies(part, len(kept)) for split, part in splits.items()}  # of each word
+    frequency = {split: vocabulary.frequencies(part, len(words)) for split, part in splits.items()}  # of each word
     unseen, unknown = frequency["train"] == 0, slice(1 + corpus.proper)
     counts = {
         **measured,
         "paper": corpus.paper,
         "format": corpus.format,
         "boundaries": boundaries,
-        "marks": {mark: kept.index(mark) for mark in (PARAGRAPH, TEXT) if mark in kept},
+        "marks": {mark: words.index(mark) for mark in (PARAGRAPH, TEXT) if mark in words},
         "unknown_rate": {split: float(each[unknown].sum() / each.sum()) for split, each in frequency.items()},
         "unseen_words": int(unseen.sum()),
         "unseen_tokens": {split: int(each[unseen].sum()) for split, each in frequency.items()},
         "digest": digest(*splits.values()),
+        **removed,
     }
-    texts_table = _text_table(corpus, names, ends, boundaries)
-    write_corpus(Path(config.out), Corpus(kept, **splits, texts=texts_table, counts=counts))
-    Record("preprocess", corpus.name, 0, {"corpus": asdict(corpus)}, counts["digest"]).write(Path(config.out))
+    out, given = Path(config.out), asdict(corpus)
+    write_corpus(out, Corpus(words, **splits, texts=_text_table(corpus, stream, boundaries), counts=counts))
+    if corpus.drop_repeats:
+        examples.to_csv(out / REMOVED, index=False)
+    else:
+        del given["drop_repeats"]  # whatever is not used leaves results as they were before it was there
+    Record("preprocess", corpus.name, 0, {"corpus": given}, counts["digest"]).write(out)
     log.info("%s: %s", corpus.name, ", ".join(f"{value:,} {key}" for key, value in measured.items()))
 
 
@@ -234,10 +252,11 @@ def _check(corpus: CorpusConfig, measured: dict[str, int]) -> None:
             )
 
 
-def _text_table(corpus: CorpusConfig, names: list[str], ends: list[int], boundaries: list[int]) -> pd.DataFrame:
+def _text_table(corpus: CorpusConfig, stream: repeats.Stream, boundaries: list[int]) -> pd.DataFrame:
     """name, genre, first (token), end, split: a text that lies in two splits has a row in each."""
     rows = []
-    for name, first, end in zip(names, [0, *ends[:-1]], ends, strict=True):
+    ends = stream.ends.tolist()
+    for name, first, end in zip(stream.names, [0, *ends[:-1]], ends, strict=True):
         genre = corpus.genres.get(name.rstrip("0123456789"), "")
         for split, low, high in zip(SPLITS, boundaries[:-1], boundaries[1:], strict=True):
             if max(first, low) < min(end, high):

@@ -45,6 +45,7 @@ class CorpusConfig:
     marks: list[str]  # paragraph, text: after which a mark stands
     texts: int = at_least(0)  # only the first so many; 0 for all
     fold: bool  # lower case, and one symbol for every word with a digit
+    drop_repeats: int = at_least(0)  # leave out sentences that runs of so many words show to be repeated; 0: none
     rare: int = at_least(0)  # words of this frequency or less become one symbol
     size: int = at_least(0)  # at most so many words in the vocabulary; 0: no bound
     proper: bool  # merged words with a capital letter have a symbol of their own
