@@ -47,8 +47,7 @@ def race_text(runs: pd.DataFrame) -> str:
 
 def _verdict(model: str, lines: pd.DataFrame) -> str:
     ours, stock = lines[lines["who"] == "ours"], lines[lines["who"] != "ours"]
-    speed = lines.assign(alone=lines["words/s of the machine"] * lines["s of the machine"] / lines["s on all cores"])
-    speed = speed.groupby("who")[["words/s of the machine", "alone"]].max()
+    speed = race.speeds(lines)
     fastest = speed.drop("ours").idxmax()
     times = [speed.loc["ours", way] / speed.loc[fastest[way], way] for way in speed]
     own_best = stock.loc[stock.groupby("who")["with share"].idxmin()].sort_values("with share")
