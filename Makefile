@@ -26,6 +26,16 @@ stages = dvc stage list --name-only $(1) | { grep -E '(^|:)($(2))@' || true; } |
 .PHONY: help repro beyond table2 ap faithful page bench costs publish search demo verify test test-all lint ui lock clean
 .DEFAULT_GOAL := help
 
+# One target at a time: two that make the same result at once would end in DVC's "is busy".
+ifneq ($(shell command -v flock),)
+repro beyond table2 ap faithful page bench: private SHELL := flock
+repro beyond table2 ap faithful page bench: private .SHELLFLAGS := .make.lock /bin/bash -eu -o pipefail -c
+.PHONY: turn
+turn:
+	@flock --nonblock .make.lock true || echo "another target is under way in this checkout; this one waits for it"
+repro beyond table2 ap faithful page bench: turn
+endif
+
 help:  ## this list
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
 
@@ -117,9 +127,8 @@ lint: .venv/installed  ## ruff alone
 	ruff check .
 	ruff format --check .
 
-ui: .venv/installed  ## browse the runs at http://127.0.0.1:5000
-	@[[ "$${MLFLOW_TRACKING_URI:-}" != http* ]] || { echo "The runs are at $$MLFLOW_TRACKING_URI"; exit 1; }
-	mlflow ui --host 127.0.0.1 --port 5000 --backend-store-uri $${MLFLOW_TRACKING_URI:-sqlite:///$(CURDIR)/mlflow.db}
+ui: .venv/installed  ## browse the runs in MLflow; prints the address
+	@python -m pipeline.commands ui
 
 # The last line makes the command `nplm`, with the code of this checkout; setuptools is among the requirements.
 .venv/installed: requirements.txt pyproject.toml

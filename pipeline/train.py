@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import torch
 from safetensors.torch import save_file
+from tqdm.contrib.logging import logging_redirect_tqdm
 
 from pipeline.data.constraints import at_least, check
 from pipeline.data.corpus import Corpus, read_corpus
@@ -22,7 +23,7 @@ from pipeline.data.record import Record, check_corpus, describe, read
 from pipeline.networks.base import Architecture, Network, contexts, score
 from pipeline.running import app, tracking
 from pipeline.running.recorded import recorded
-from pipeline.training import checkpoint, processes
+from pipeline.training import checkpoint, processes, stopping
 from pipeline.training.recipe import Recipe
 from pipeline.training.trainer import Epoch, Progress, Trainer
 
@@ -88,7 +89,7 @@ def _run(config: Config, joined: processes.Ranks) -> None:
             earlier = Progress(**checkpoint.CheckpointFile(state, math.inf).read()["progress"])
             if not path.is_file():
                 shutil.copyfile(state, path)
-        with recorded("train", config, corpus, joined.first) as run:
+        with recorded("train", config, corpus, joined.first, checkpoint.run_id_file(path)) as run:
             network = joined.part(config.model, len(corpus.vocabulary))
             log.info("%s, seed %d: %s free parameters", config.name, config.seed, f"{_size(network.state_dict()):,}")
             trainer = Trainer(
@@ -102,7 +103,7 @@ def _run(config: Config, joined: processes.Ranks) -> None:
                 joined.checkpoint(path, config.checkpoint_seconds),
                 features,
             )
-            network = _train(trainer, config, joined, run)
+            network = _train(trainer, config, joined, run, path)
             scoring = time.perf_counter()
             splits = ["valid", "test"] + (["train"] if config.score_train and config.seed == 0 else [])
             scored, weights = _score(network, corpus, joined, splits), joined.whole(network)
@@ -159,8 +160,7 @@ def _write(
     metrics = write_predictions(out, corpus, scored)
     save_file(weights, out / "weights.safetensors")
     pd.DataFrame(progress.curve).to_csv(out / "curve.csv", index=False)
-    best = progress.curve[progress.best - 1]["valid_perplexity"]
-    run.metrics(metrics | {"best_valid_perplexity": best, "parameters": _size(weights)})
+    run.metrics(metrics | {"parameters": _size(weights)})
     log.info("%s: validation %.2f, test %.2f", config.name, metrics["valid"], metrics["test"])
 
 
@@ -174,33 +174,53 @@ def _read_features(path: str) -> np.ndarray:
     return np.load(path)
 
 
-def _train(trainer: Trainer, config: Config, joined: processes.Ranks, run: tracking.Run) -> Network:
-    """Trains with a progress bar, silent where the output is no terminal, and a batch of metrics an epoch."""
-    tokens, batch = len(trainer.windows), config.recipe.batch
-    with joined.bar(tokens * config.recipe.epochs) as bar:
-        bar.set_description(config.name)
+def _train(trainer: Trainer, config: Config, joined: processes.Ranks, run: tracking.Run, path: Path) -> Network:
+    """Trains with a progress bar, silent where the output is no terminal, and a batch of metrics an epoch.
+
+    path: of the checkpoint. Raises KeyboardInterrupt, which says what is saved, where a signal asked for the end.
+    """
+    total = len(trainer.windows) * config.recipe.epochs
+    if trainer.words:
+        log.info("resuming from word %s of %s, epoch %d", f"{trainer.words:,}", f"{total:,}", _epoch(trainer.progress))
+    for line in trainer.progress.curve[run.last_step :]:
+        _log_epoch(run, Epoch(**line))
+    with joined.bar(config.name, total, trainer.words) as bar, logging_redirect_tqdm(), stopping.noted():
 
         def on_step(progress: Progress, words: int) -> None:
-            if bar.n == 0:  # a resumed training does not begin at nothing
-                bar.initial = bar.n = progress.epoch * tokens + (progress.step - 1) * batch
             bar.update(words)
             if progress.perplexity:
-                bar.set_postfix(epoch=progress.epoch + 1, perplexity=f"{progress.perplexity:.1f}", refresh=False)
+                bar.set_postfix(epoch=_epoch(progress), perplexity=f"{progress.perplexity:.1f}", refresh=False)
 
         def on_epoch(epoch: Epoch) -> None:
-            values = asdict(epoch)
             log.info(
-                "epoch %(epoch)d: training %(train_perplexity).1f (running), validation %(valid_perplexity).1f", values
+                "epoch %d: training %.1f (running), validation %.1f",
+                *(epoch.epoch, epoch.train_perplexity, epoch.valid_perplexity),
             )
-            run.metrics({key: value for key, value in values.items() if key != "epoch"}, step=epoch.epoch)
+            _log_epoch(run, epoch)
 
-        return trainer.run(on_step, on_epoch)
+        try:
+            network = trainer.run(on_step, on_epoch)
+        except stopping.StoppedError:
+            saved = f"at word {trainer.words:,} of {total:,}; the state is saved in {path}"
+            raise KeyboardInterrupt(f"{saved}; repeat the command to resume from there") from None
+        bar.total = bar.n  # early stopping may have ended it
+        return network
+
+
+def _epoch(progress: Progress) -> int:
+    """The number, from 1, of the epoch under way."""
+    return progress.epoch + 1
+
+
+def _log_epoch(run: tracking.Run, epoch: Epoch) -> None:
+    """One line of the learning curve, in MLflow."""
+    run.metrics({key: value for key, value in asdict(epoch).items() if key != "epoch"}, step=epoch.epoch)
 
 
 def _score(network: Network, corpus: Corpus, joined: processes.Ranks, splits: list[str]) -> dict[str, np.ndarray]:
     """Natural-log probability of every token of the splits, exact."""
     scored = {}
-    with joined.bar(sum(len(corpus.ids(split)) for split in splits)) as bar:
+    with joined.bar("scoring", sum(len(corpus.ids(split)) for split in splits)) as bar:
         for split in splits:
             bar.set_description(f"scoring {split}")
             ids = corpus.ids(split)

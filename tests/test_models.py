@@ -3,6 +3,7 @@
 import html
 import io
 import json
+import os
 import re
 import subprocess
 import sys
@@ -153,6 +154,31 @@ def test_the_command_and_its_verbs_explain_themselves():
     assert "default data/brown" in nplm("score", "--help").stdout
 
 
+def test_tab_completes_verbs_models_keys_and_files(tmp_path):
+    def completed(line: str) -> set[str]:
+        asked = {"_ARGCOMPLETE": "1", "_ARGCOMPLETE_IFS": "\n", "_ARGCOMPLETE_STDOUT_FILENAME": f"{tmp_path}/said"}
+        asked |= {"COMP_LINE": line, "COMP_POINT": str(len(line)), "COMP_TYPE": "9"}
+        (tmp_path / "predictions" / "table1" / "mlp1").mkdir(parents=True, exist_ok=True)
+        nplm(env=os.environ | asked | {"PYTHONPATH": str(ROOT)}, cwd=tmp_path)
+        return {word.strip() for word in (tmp_path / "said").read_text().split("\n")}
+
+    assert {"score", "train", "ui"} <= completed("nplm ")
+    assert "mlp1" in completed("nplm score ")
+    assert "--summary" in completed("nplm score --s")
+    assert completed("nplm train recipe.rat") == {"recipe.rate=", "recipe.rate_decay="}
+    assert completed("nplm train model=mlp") == {f"model=mlp{k}" for k in (1, 3, 5, 7, 9)}
+    assert completed("nplm train +search=c") == {"+search=context-direct", "+search=context-hidden"}
+
+
+def test_a_stage_is_a_verb_too(tmp_path):
+    where = {"cwd": tmp_path, "env": os.environ | {"PYTHONPATH": str(ROOT)}}
+    assert "recipe.rate=1.4e-2" in nplm("train", "--help", **where).stdout
+    ended = nplm("train", "modle=mlp5", **where)
+    assert ended.returncode == 2 and ended.stderr.startswith("error: modle: train has no such key; did you mean model?")
+    ended = nplm("ngram", "ngram=kn3", "data=nowhere", **where)
+    assert ended.returncode == 2 and ended.stderr.startswith("error: no preprocessed corpus in nowhere")
+
+
 IMPORTED = """
 import sys
 from pipeline.commands.__main__ import main
@@ -204,8 +230,18 @@ def test_score_marks_unknown_words_and_sums_up(command):
     rows = pd.DataFrame(found["rows"])
     assert rows["word"].tolist() == ["The", "jury", "said", "xylophonist", ".", "<p>", "<text>"]
     assert rows["unknown"].tolist() == [False, False, False, True, False, False, False]
-    assert found["unknown words"] == 1
+    assert (found["words"], found["marks"], found["unknown words"]) == (5, 2, 1)
     assert found["perplexity"] == pytest.approx(np.exp(-rows["log_probability"].mean()), rel=1e-4)
+    known = rows["log_probability"][~rows["unknown"]]
+    assert found["perplexity without unknown words"] == pytest.approx(np.exp(-known.mean()), rel=1e-4)
+    assert ended.stderr == ""
+
+
+def test_score_says_where_a_perplexity_says_little(command):
+    """Nonsense is likely, since the symbol for unknown words is."""
+    ended = command("score", "kn3", "--summary", text="Zorblax quimmled the vextrill .\n")
+    assert ended.stdout.splitlines()[0] == "words: 5" and len(ended.stdout.splitlines()) == 5
+    assert ended.stderr == "3 of 5 words are unknown: the perplexity says little of this text\n"
 
 
 def test_generate_is_seeded_and_draws_from_the_likeliest(command):

@@ -152,7 +152,7 @@ def test_all_that_a_stage_opens_is_declared(project):
 
 def test_its_runs_are_one_group_in_mlflow(project):
     client = MlflowClient(f"sqlite:///{project.folder / 'mlflow.db'}")
-    runs = client.search_runs([client.get_experiment_by_name("nplm").experiment_id])
+    runs = client.search_runs([client.get_experiment_by_name("nplm-brown-30-texts").experiment_id])
     parents = [run.info.run_id for run in runs if run.data.tags["stage"] == "pipeline"]
     children = [run for run in runs if run.data.tags["stage"] != "pipeline"]
     assert len(parents) == 1
@@ -166,9 +166,9 @@ def test_its_runs_are_one_group_in_mlflow(project):
         f"{name}-mixed-0" for name in networks
     }
     trained = next(run for run in children if run.info.run_name == "mlp9-0")
-    assert {"valid", "test", "train", "seconds", "best_valid_perplexity"} <= set(trained.data.metrics)
+    assert {"valid", "test", "train", "cost/seconds", "curve/valid_perplexity"} <= set(trained.data.metrics)
     assert trained.data.params["recipe.name"] == "modern"
-    assert len(client.get_metric_history(trained.info.run_id, "valid_perplexity")) == 1
+    assert len(client.get_metric_history(trained.info.run_id, "curve/valid_perplexity")) == 1
 
 
 def test_repeated_it_does_nothing_and_a_comment_or_a_multirun_changes_nothing(project):
@@ -267,7 +267,7 @@ def test_dvc_shows_compares_and_queues(project):
 def stored(project, file: str = "mlflow.db") -> tuple[dict, MlflowClient]:
     """A store's runs of models by their ids, and its client."""
     client = MlflowClient(f"sqlite:///{project.folder / file}")
-    runs = client.search_runs([client.get_experiment_by_name("nplm").experiment_id])
+    runs = client.search_runs([client.get_experiment_by_name("nplm-brown-30-texts").experiment_id])
     return {run.info.run_id: run for run in runs if "model" in run.data.tags}, client
 
 
@@ -305,7 +305,7 @@ def test_publish_completes_the_runs_and_builds_them_again_from_outputs(project):
         assert run.data.metrics == pytest.approx(by_stage.data.metrics)
     networks = (run for run in built.values() if run.info.run_name == "mlp9-0")
     trained = next(run for run in networks if run.data.params["recipe.name"] == "modern")
-    assert len(client.get_metric_history(trained.info.run_id, "valid_perplexity")) == 1
+    assert len(client.get_metric_history(trained.info.run_id, "curve/valid_perplexity")) == 1
     assert "test 276" in trained.data.tags["mlflow.note.content"]
     data = trained.inputs.dataset_inputs[0].dataset
     assert data.name == "brown" and trained.data.tags["data"].startswith(data.digest)

@@ -6,8 +6,10 @@ import math
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
+import time
 
 import pandas as pd
 import pytest
@@ -38,6 +40,20 @@ def test_make_help_lists_every_target_that_a_user_calls():
     shown = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     for target in re.search(r"^\.PHONY: (.*)$", MAKEFILE, re.MULTILINE).group(1).split():
         assert f"make {target}" in shown
+
+
+@pytest.mark.skipif(not shutil.which("flock"), reason="targets wait for each other where flock is there")
+def test_a_target_waits_for_one_that_is_under_way(tmp_path):
+    """It says so, and begins when the other has ended; what it does then, in a folder without the project, is to fail."""
+    (tmp_path / "Makefile").write_text(MAKEFILE)
+    with subprocess.Popen(["flock", ".make.lock", "sleep", "2"], cwd=tmp_path):
+        time.sleep(0.3)
+        start = time.monotonic()
+        ended = subprocess.run(
+            ["make", "--assume-old=.venv/installed", "page"], cwd=tmp_path, capture_output=True, text=True
+        )
+    assert "another target is under way in this checkout; this one waits for it" in ended.stdout
+    assert ended.returncode != 0 and time.monotonic() - start > 1.5
 
 
 COMMANDS = [

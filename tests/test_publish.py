@@ -18,6 +18,7 @@ from pipeline.data import record
 from pipeline.running import tracking
 from pipeline.running.app import ROOT
 
+EXPERIMENT = "nplm-brown-20-texts"  # of the corpus `few`
 ROWS = """
 same_corpus: true
 rows:
@@ -85,7 +86,7 @@ def publish(root: Path, *models: str) -> None:
 def stored() -> dict[str, Run]:
     """Runs of models by their ids."""
     client = tracking.open_client()
-    runs = client.search_runs([tracking.experiment_of(client)])
+    runs = client.search_runs([tracking.experiment_of(client, EXPERIMENT)])
     return {run.info.run_id: run for run in runs if "model" in run.data.tags}
 
 
@@ -117,7 +118,7 @@ def test_an_empty_store_gets_the_runs_that_their_stages_log(root, monkeypatch):
     papers = "MLP9. The paper's perplexity: train 175, valid 280, test 276."
     assert noted == {None, papers, "Kneser-Ney. The paper prints no figure."}
     networks = (key for key, run in built.items() if run.data.tags["stage"] == "train")
-    epochs = {len(client.get_metric_history(key, "valid_perplexity")) for key in networks}
+    epochs = {len(client.get_metric_history(key, "curve/valid_perplexity")) for key in networks}
     assert epochs == {1, 2}
 
 
@@ -167,7 +168,7 @@ def test_models_that_are_not_there_are_named(root, capsys):
 def test_two_at_once_make_each_run_once_and_leave_others_alone(copied):
     """A run under way stays so, whoever began it; one that a killed publish has begun is made again."""
     client = tracking.open_client()
-    experiment = tracking.experiment_of(client)
+    experiment = tracking.experiment_of(client, EXPERIMENT)
     (_, counted) = results.results(copied)
     tags = tracking.tags_of(counted.run)
     by_hand = client.create_run(experiment, tags=tags).info.run_id
@@ -190,10 +191,10 @@ def test_a_grid_is_published_by_its_table(copied):
         table = f"job,model.h,+search,valid,valid_seen\n0,2,{grid},30.25,28\n1,4,{grid},,\n"
         (copied / "reports" / f"search-{grid}.csv").write_text(table)
     client = tracking.open_client()
-    experiment = tracking.experiment_of(client)
+    experiment = tracking.experiment_of(client, EXPERIMENT)
     swept = client.create_run(experiment, tags={"stage": "sweep"}).info.run_id
     client.log_param(swept, "overrides", "+search=width hydra/launcher=joblib")
-    for key, value in (("jobs", 2), ("best_valid_perplexity", 30.2519)):
+    for key, value in (("jobs", 2), ("best_valid", 30.2519)):
         client.log_metric(swept, key, value)
     client.set_terminated(swept)
 

@@ -3,6 +3,8 @@
 import itertools
 import json
 import os
+import re
+import signal
 import subprocess
 import sys
 import time
@@ -42,6 +44,7 @@ from pipeline.running.app import ROOT
 from pipeline.training import checkpoint
 
 TINY = ["model.h=4", "model.m=3", "recipe.epochs=3", "recipe.batch=64", "recipe.samples=100", "recipe.bfloat16=false"]
+FEW = "nplm-brown-20-texts"  # the experiment of twenty texts
 STAGES = {
     "claims": claims,
     "page": page,
@@ -86,11 +89,17 @@ def test_a_shipped_search_composes(search):
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["model.hidden=3"], "Key 'hidden' not in 'Architecture'"),
+        (["modle=mlp5"], "error: modle: train has no such key; did you mean model? `python -m pipeline.train --help`"),
+        (["+modle=mlp5"], "error: modle: train has no such key; did you mean model?"),
+        (["++model.hh=5"], "error: model.hh: train has no such key; did you mean model.h?"),
+        (["epochs=5"], "error: epochs: train has no such key; did you mean recipe.epochs?"),
+        (["-m", "seeed=0,1"], "error: seeed: train has no such key; did you mean seed?"),
+        (["~sede"], "error: sede: train has no such key; did you mean seed?"),
+        (["model.hidden=3"], "error: model.hidden: train has no such key;"),
         (["model=mlp4"], "Could not find 'model/mlp4' Available options in 'model':"),
         (["model.n=1"], "model.n=1: the network needs at least one word of context"),
         (["model.h=-1"], "model.h=-1: hidden units can't be negative"),
-        (["recipe.rate=fast"], "could not be converted to Float"),
+        (["recipe.rate=fast"], "error: recipe.rate: Value 'fast' of type 'str' could not be converted to Float"),
         (["device=cuda:99"], "has no CUDA"),
         (["device=tpu"], "device=tpu: choose cpu, cuda or cuda:N"),
         (["parallel=both"], "choose one of none, threads, data, parameters"),
@@ -160,7 +169,7 @@ def test_killed_and_repeated_gives_the_arrays_of_an_uninterrupted_run(launch, wh
 
     resumed = subprocess.run(command, **how, capture_output=True)
     assert resumed.returncode == 0, resumed.stderr
-    assert resumed.stdout.count("epoch 1:") == 1  # one process alone speaks
+    assert resumed.stdout.count("epoch 3:") == 1  # one process alone speaks
     same_up_to_the_order_of_sums(out, whole)
     if launch is ONE:
         for file in ("valid.npy", "test.npy", "raw/train.npy", "weights.safetensors", "curve.csv", "metrics.json"):
@@ -169,6 +178,52 @@ def test_killed_and_repeated_gives_the_arrays_of_an_uninterrupted_run(launch, wh
         assert resumed.stderr == ""  # no progress bar where the output is no terminal
     assert not list((tmp_path / "checkpoints").glob("*.pt*"))  # nothing is left of what is done
     assert not list((tmp_path / "checkpoints").glob(".*"))
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_training_that_is_told_to_stop_saves_first_and_is_one_run_in_mlflow(number, stage, few, tmp_path):
+    """Though no checkpoint was due: from there it goes on, and says so."""
+    command = [*command_of(ONE, few, tmp_path), "recipe.epochs=8", "checkpoint_seconds=3600"]
+    how = {"cwd": ROOT, "env": stage.environment | {"PYTHONUNBUFFERED": "1"}, "text": True}
+    process = subprocess.Popen(command, **how, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    for line in process.stdout:
+        if "epoch 2:" in line:
+            break
+    process.send_signal(number)
+    _, said = process.communicate()
+    assert process.returncode == 130
+    word, total = re.fullmatch(
+        r"error: stopped at word ([\d,]+) of ([\d,]+); the state is saved in .*\.pt; repeat the command to resume .*\n",
+        said,
+    ).groups()
+
+    resumed = subprocess.run(command, **how, capture_output=True)
+    assert resumed.returncode == 0, resumed.stderr
+    assert f"resuming from word {word} of {total}, epoch" in resumed.stdout
+    assert "epoch 1:" not in resumed.stdout and "epoch 8:" in resumed.stdout
+    assert not list((tmp_path / "checkpoints").glob("*.run"))
+    client = MlflowClient(stage.environment["MLFLOW_TRACKING_URI"])
+    (run,) = client.search_runs([client.get_experiment_by_name(FEW).experiment_id], "tags.stage = 'train'")
+    assert run.info.status == "FINISHED"
+    curve = client.get_metric_history(run.info.run_id, "curve/valid_perplexity")
+    assert [metric.step for metric in curve] == list(range(1, 9))
+    assert {file.path for file in client.list_artifacts(run.info.run_id)} == {"run.json", "metrics.json", "curve.csv"}
+
+
+def test_a_run_whose_process_was_killed_is_ended_by_the_next_one(stage, few, tmp_path):
+    process = subprocess.Popen(
+        [*command_of(ONE, few, tmp_path), "recipe.epochs=1000"], cwd=ROOT, env=stage.environment, stdout=subprocess.PIPE
+    )
+    for line in process.stdout:
+        if b"epoch 1:" in line:
+            break
+    process.kill()
+    process.communicate()
+    client = MlflowClient(stage.environment["MLFLOW_TRACKING_URI"])
+    experiment = client.get_experiment_by_name(FEW).experiment_id
+    (killed,) = client.search_runs([experiment], "attributes.status = 'RUNNING'")
+    assert stage("ngram", f"data={few}", f"out={tmp_path}/kn").returncode == 0
+    assert client.get_run(killed.info.run_id).info.status == "KILLED"
 
 
 def test_the_papers_recipe_trains(stage, few, tmp_path):
@@ -241,12 +296,20 @@ def test_a_grid_shows_every_job_and_survives_a_failed_one(stage, few, tmp_path):
     assert all(f"{value:.2f}" in ended.stdout for value in table["valid"].dropna())
 
     client = MlflowClient(stage.environment["MLFLOW_TRACKING_URI"])
-    runs = client.search_runs([client.get_experiment_by_name("nplm").experiment_id])
+    runs = client.search_runs([client.get_experiment_by_name(FEW).experiment_id])
     parent = next(run for run in runs if run.data.tags["stage"] == "sweep")
-    children = [run for run in runs if run.data.tags.get("mlflow.parentRunId") == parent.info.run_id]
-    assert len(children) == 2 and len(runs) == 3
-    assert {child.data.params["model.n"] for child in children} == {"2", "3"}
-    assert sorted(child.data.metrics["valid"] for child in children) == pytest.approx(sorted(table["valid"].dropna()))
+    assert {file.path for file in client.list_artifacts(parent.info.run_id)} == {"grid.csv", "grid.svg"}
+    children = {run.info.run_name: run for run in runs if run.data.tags.get("mlflow.parentRunId") == parent.info.run_id}
+    assert children.keys() == {f"model.n={n}, model.h={h}" for n in (2, 3) for h in (0, -3)}
+    assert {name: run.info.status for name, run in children.items()} == {
+        name: "FAILED" if name.endswith("-3") else "FINISHED" for name in children
+    }
+    assert children["model.n=2, model.h=-3"].data.tags["failure"] == table["failure"][1]
+    figures = [run.data.metrics["valid"] for run in children.values() if "valid" in run.data.metrics]
+    assert sorted(figures) == pytest.approx(sorted(table["valid"].dropna()))
+    heads, best, *_ = re.search(r"^ *job.*?(?=\n\n)", ended.stdout, re.MULTILINE | re.DOTALL)[0].splitlines()
+    assert heads.split() == ["job", "model.n", "model.h", "valid", "valid_seen", "failure"]  # no constant, no test
+    assert f"{table['valid'].min():.2f}" in best
 
 
 @pytest.mark.parametrize("given", ["out={}/one", "timing={}/timing.json"])
@@ -308,12 +371,12 @@ def test_writers_that_begin_at_the_same_moment_share_one_group(stage, few, tmp_p
     output = "".join(process.communicate()[0] for process in started)
     assert "can't be reached" not in output
     client = MlflowClient(stage.environment["MLFLOW_TRACKING_URI"])
-    runs = client.search_runs([client.get_experiment_by_name("nplm").experiment_id])
+    runs = client.search_runs([client.get_experiment_by_name(FEW).experiment_id])
     parents = [run for run in runs if run.data.tags["stage"] == "pipeline"]
     children = [run for run in runs if run.data.tags["stage"] == "ngram"]
     assert (len(parents), len(children)) == (1, 4)
     assert {child.data.tags["mlflow.parentRunId"] for child in children} == {parents[0].info.run_id}
-    assert all(child.info.status == "FINISHED" and child.data.metrics["seconds"] > 0 for child in children)
+    assert all(child.info.status == "FINISHED" and child.data.metrics["cost/seconds"] > 0 for child in children)
     assert all({"commit", "dirty", "data"} <= set(child.data.tags) for child in children)
 
 

@@ -93,7 +93,7 @@ def test_a_killed_training_ends_with_the_numbers_of_an_uninterrupted_one(recipe,
     told = []
     resumed, curve_resumed = trained(recipe, corpus, checkpoint=checkpoint, on_epoch=told.append)
     assert same(whole, resumed) and curve == curve_resumed
-    assert [epoch.epoch for epoch in told] == [1, 2, 3]
+    assert told and [epoch.epoch for epoch in told] == list(range(4 - len(told), 4))  # of the new epochs alone
 
 
 def test_the_time_of_a_killed_process_counts(recipe, corpus):

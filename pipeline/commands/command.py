@@ -126,7 +126,8 @@ class Session:
             table.to_csv(sys.stdout, index=False, float_format="%.6f")
             print("".join(f"# {key}: {value}\n" for key, value in (summary or {}).items()), end="", file=sys.stderr)
         else:
-            print(table.to_string(index=False, float_format="%.3f"))
+            if len(table):
+                print(table.to_string(index=False, float_format="%.3f"))
             for key, value in (summary or {}).items():
                 print(f"{key}: {value:,.2f}" if isinstance(value, float) else f"{key}: {value}")
 

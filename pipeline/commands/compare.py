@@ -38,7 +38,7 @@ def run(given: argparse.Namespace) -> None:
     table = pd.DataFrame(
         {
             "place": most + 1,
-            "before": [" ".join(words[max(0, t - 4) : t]) for t in most],
+            "before": [" ".join(words[max(0, t - 4) : t])[-40:] for t in most],  # so that a line fits a terminal
             "word": [words[t] for t in most],
             given.a: a[most],
             given.b: b[most],

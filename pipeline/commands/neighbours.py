@@ -42,4 +42,5 @@ def run(given: argparse.Namespace) -> None:
     ids, cosines = nearest(features, word, given.count, counts >= given.seen)
     if not len(ids):
         raise InputError(f"no other word occurs {given.seen} times in training: lower --seen")
-    session.show(pd.DataFrame({"word": [vocabulary[i] for i in ids], "cosine": cosines.astype(float)}))
+    table = pd.DataFrame({"word": [vocabulary[i] for i in ids], "cosine": cosines.astype(float)})
+    session.show(table, {"model": given.model})

@@ -5,23 +5,26 @@ import math
 import os
 import shutil
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import mlflow
 import pandas as pd
-from mlflow.entities import Dataset, DatasetInput, InputTag, LoggedModelStatus, Run
+from mlflow import MlflowClient
+from mlflow.entities import LoggedModelStatus, Run
 from mlflow.exceptions import MlflowException
 from mlflow.models import Model
 
 from pipeline.commands import models, served
-from pipeline.commands.results import Result, paper_rows
+from pipeline.commands.results import BROWN, Result, paper_rows
 from pipeline.data.corpus import read_corpus
 from pipeline.data.files import write_json
 from pipeline.data.record import FILE
 from pipeline.networks.saved import WEIGHTS
 from pipeline.running import tracking
 from pipeline.running.keys import ROOT
-from pipeline.running.sweep import FIGURES
+from pipeline.running.recorded import FILES, experiment_name
+from pipeline.running.sweep import BEST, FIGURES
 
 os.environ.setdefault("MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT", "true")
 os.environ.setdefault("MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR", "false")  # one for each model's files
@@ -29,6 +32,14 @@ os.environ.setdefault("MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR", "false")  # one fo
 OUTPUT = "nplm.output"  # tag: the digest of the folder, or of the grid's table, that a run shows
 ROUNDED = 0.006  # a grid's table has two decimals
 MODEL, ALIAS = "nplm", "best"
+
+
+class _Run(tracking.Run):
+    """A run whose publisher wants to know of every fault."""
+
+    def tolerate(self, call: Callable[[MlflowClient], None]) -> None:
+        """Makes a call of the store."""
+        call(self.client)
 
 
 class Publisher:
@@ -39,73 +50,82 @@ class Publisher:
         self.notes = paper_rows(root)
         self.code = tracking.code_state()
         self.client = tracking.open_client()
-        self.experiment = tracking.experiment_of(self.client)
+        self._experiments: dict[Path, str] = {}
         mlflow.set_tracking_uri(self.client.tracking_uri)
-        mlflow.set_experiment(experiment_id=self.experiment)
+
+    def experiment(self, data: Path) -> str:
+        """The id of the experiment of a corpus, in which no run of a dead process stays open."""
+        if data not in self._experiments:
+            self._experiments[data] = tracking.experiment_of(self.client, experiment_name(data))
+            tracking.close_dead(self.client, self._experiments[data])
+        return self._experiments[data]
 
     def publish(self, result: Result) -> Run:
         """The run of a result: found by its tag, else one that the stage logged, else a new one."""
-        for run in self._search({OUTPUT: result.digest, "model": result.run.name}):
+        experiment = self.experiment(result.data)
+        for run in self._search(experiment, {OUTPUT: result.digest, "model": result.run.name}):
             if run.info.status == "FINISHED":
                 return run
             self.client.delete_run(run.info.run_id)  # a publish that was killed had begun it
-        logged = self._search(tracking.tags_of(result.run))
+        logged = self._search(experiment, tracking.tags_of(result.run))
         same = (run for run in logged if run.info.status == "FINISHED" and _shows(run, result))
         return self._complete(next(same, None) or self._create(result), result)
 
     def publish_grid(self, table: Path) -> None:
         """A grid of conf/search by its table: the run of the multirun that wrote it, else one with its jobs below."""
+        experiment = self.experiment(self.root / "data" / BROWN)
         jobs, digest = pd.read_csv(table, dtype=str), hashlib.sha256(table.read_bytes()).hexdigest()
-        found = self._search({OUTPUT: digest})
+        found = self._search(experiment, {OUTPUT: digest})
         if any(run.info.status == "FINISHED" for run in found):
             return
         for run in found:  # a publish that was killed had begun it
-            for begun in (*self._search({tracking.PARENT: run.info.run_id}), run):
+            for begun in (*self._search(experiment, {tracking.PARENT: run.info.run_id}), run):
                 self.client.delete_run(begun.info.run_id)
-        figures = {"jobs": len(jobs), "best_valid_perplexity": jobs["valid"].astype(float).min()}
-        same = (run for run in self._search({"stage": "sweep"}) if _wrote(run, table, figures))
+        figures = {"jobs": len(jobs), BEST: jobs["valid"].astype(float).min()}
+        same = (run for run in self._search(experiment, {"stage": "sweep"}) if _wrote(run, table, figures))
         if run := next(same, None):
             self.client.set_tag(run.info.run_id, OUTPUT, digest)
         else:
-            self._create_grid(table.stem, jobs, figures, digest)
+            self._create_grid(experiment, table, jobs, figures, digest)
 
-    def _create_grid(self, name: str, jobs: pd.DataFrame, figures: dict[str, float], digest: str) -> None:
+    def _create_grid(
+        self, experiment: str, table: Path, jobs: pd.DataFrame, figures: dict[str, float], digest: str
+    ) -> None:
         tags = {"stage": "sweep", OUTPUT: digest}
-        parent = self.client.create_run(self.experiment, run_name=name, tags=tags).info.run_id
+        parent = self.client.create_run(experiment, run_name=table.stem, tags=tags).info.run_id
         for job in jobs.to_dict("records"):
-            called, tags = f"{name} {job.pop('job')}", {"stage": "train", tracking.PARENT: parent}
-            run = self.client.create_run(self.experiment, run_name=called, tags=tags).info.run_id
+            called, tags = f"{table.stem} {job.pop('job')}", {"stage": "train", tracking.PARENT: parent}
+            run = self.client.create_run(experiment, run_name=called, tags=tags).info.run_id
             found = {key: float(job.pop(key)) for key in FIGURES}
             metrics = [(key, value, 0) for key, value in found.items() if not math.isnan(value)]
             tracking.log_batch(self.client, run, metrics, [(key.lstrip("+"), value) for key, value in job.items()])
             self.client.set_terminated(run)
         tracking.log_batch(self.client, parent, [(key, value, 0) for key, value in figures.items()], [])
+        _Run(self.client, parent).files(table, table.with_suffix(".svg"))
         self.client.set_terminated(parent)
 
-    def _search(self, tags: dict[str, str]) -> list[Run]:
+    def _search(self, experiment: str, tags: dict[str, str]) -> list[Run]:
         condition = " and ".join(f"tags.`{key}` = '{value}'" for key, value in tags.items())
-        return list(self.client.search_runs([self.experiment], condition))
+        return list(self.client.search_runs([experiment], condition))
 
     def _create(self, result: Result) -> Run:
         made = result.run
-        parent = tracking.group_run(self.client, self.code, made.data)
-        tags = tracking.tags_of(made) | {tracking.PARENT: parent, OUTPUT: result.digest}
-        run = self.client.create_run(self.experiment, run_name=f"{made.name}-{made.seed}", tags=tags)
-        metrics = [(key, float(value), 0) for key, value in (result.figures | result.timing).items()]
+        experiment = self.experiment(result.data)
+        parent = tracking.group_run(self.client, experiment, self.code, made.data)
+        tags = tracking.tags_of(made) | {"mlflow.source.name": f"pipeline.{made.stage}"}
+        tags |= {tracking.PARENT: parent, OUTPUT: result.digest}
+        run = self.client.create_run(experiment, run_name=f"{made.name}-{made.seed}", tags=tags)
+        logged = _Run(self.client, run.info.run_id)
+        logged.parameters(tracking.parameters_of(made))
+        logged.metrics(result.figures)
+        logged.cost(result.timing)
         for line in result.curve:
-            epoch = int(line.pop("epoch"))
-            metrics += [(key, float(value), epoch) for key, value in line.items()]
-        tracking.log_batch(self.client, run.info.run_id, metrics, tracking.parameters_of(made).items())
+            logged.metrics({key: value for key, value in line.items() if key != "epoch"}, step=int(line["epoch"]))
+        logged.reads(result.data, made.data)
+        logged.files(*(result.folder / name for name in FILES))
         return run
 
     def _complete(self, run: Run, result: Result) -> Run:
-        data = Dataset(
-            name=result.data.name,
-            digest=result.run.data[:36],  # as long as MLflow takes it; the tag `data` has all of it
-            source_type="local",
-            source=str(result.data),
-        )
-        self.client.log_inputs(run.info.run_id, [DatasetInput(data, [InputTag("mlflow.data.context", "training")])])
         note = self.notes.get((result.table, result.run.name))
         if note:
             self.client.set_tag(run.info.run_id, "mlflow.note.content", note)
@@ -119,11 +139,12 @@ class Publisher:
     def logged(self, result: Result) -> str:
         """The id of a result's model in the store, "" where it is not there."""
         condition = f"tags.`{OUTPUT}` = '{result.digest}'"
-        logged = self.client.search_logged_models([self.experiment], filter_string=condition)
+        logged = self.client.search_logged_models([self.experiment(result.data)], filter_string=condition)
         return next((model.model_id for model in logged if model.status == LoggedModelStatus.READY), "")
 
     def log_model(self, name: str, result: Result, run: Run) -> str:
         """Logs a result's model in its run; its id."""
+        mlflow.set_experiment(experiment_id=self.experiment(result.data))
         with tempfile.TemporaryDirectory() as folder:
             made = Model.log(  # mlflow.pyfunc.log_model would open the run again, and its time would grow
                 artifact_path=None,

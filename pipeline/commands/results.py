@@ -57,7 +57,6 @@ class Result:
         for file in (self.folder / name for name in FIGURES):
             found |= _numbers(read_json(file)) if file.is_file() else {}
         if self.run.stage == "train":
-            found["best_valid_perplexity"] = min(line["valid_perplexity"] for line in self.curve)
             found["parameters"] = _size(self.folder / WEIGHTS)
         if self.run.stage == "cluster":
             from pipeline.ngrams import exchange  # numba takes its time

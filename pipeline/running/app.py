@@ -4,6 +4,7 @@ import logging
 import os
 import re
 import resource
+import signal
 import sys
 import time
 import traceback
@@ -20,7 +21,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from pipeline.data.errors import InputError
 from pipeline.data.files import write_timing
-from pipeline.running import help
+from pipeline.running import help, overrides
 from pipeline.running.keys import ROOT
 
 FOLDERS = ("data", "out", "checkpoints")  # in every stage that has these keys
@@ -28,6 +29,8 @@ PATHS = (*FOLDERS, "timing")
 FAILURE = "failure.txt"  # in the folder of a multirun's failed job: why
 
 KNOWN = (InputError, HydraException, OmegaConfBaseException)  # the user's mistakes; all else keeps its traceback
+
+KEY_UNKNOWN = re.compile(r"Key '.*' (?:not in|is not in struct)")  # OmegaConf's words
 
 log = logging.getLogger(__name__)
 
@@ -43,6 +46,11 @@ def run(stage: str, schema: type, main: Callable[..., None], timed: bool = False
     """
     if help.wanted(sys.argv[1:]):
         sys.exit(help.answer(stage, sys.argv[1:]))
+    try:
+        overrides.check(stage, sys.argv[1:])
+    except InputError as error:
+        sys.exit(exit_code(str(error)))
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends a stage as Ctrl-C does
     ConfigStore.instance().store(name=f"{stage}_schema", node=schema)
     # Hydra's own handler prints hints over several lines and exits; with this set, errors reach us whole.
     os.environ.setdefault("HYDRA_FULL_ERROR", "1")
@@ -68,18 +76,18 @@ def run(stage: str, schema: type, main: Callable[..., None], timed: bool = False
             if not job:
                 # SystemExit passes Hydra by, which puts a line of its own before any other exception.
                 if known:
-                    raise SystemExit(exit_code(one_line(error))) from error
+                    raise SystemExit(exit_code(one_line(error, stage))) from error
                 raise
-            reason = one_line(error) if known else traceback.format_exc()
+            reason = one_line(error, stage) if known else traceback.format_exc()
             (job / FAILURE).write_text(reason, encoding="utf-8")
             log.error("this job failed, the others go on: %s", reason)
 
     try:
         application()
     except KNOWN as error:
-        sys.exit(exit_code(one_line(error)))
-    except KeyboardInterrupt:
-        sys.exit(exit_code("stopped; a training goes on where it was when the same command is repeated", 130))
+        sys.exit(exit_code(one_line(error, stage)))
+    except KeyboardInterrupt as stop:
+        sys.exit(exit_code(" ".join(["stopped", *map(str, stop.args)]), 130))
 
 
 def cost(start: float) -> dict[str, float]:
@@ -95,11 +103,15 @@ def peak_memory_mb() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1 << 20)  # macOS: bytes
 
 
-def one_line(error: Exception) -> str:
-    """The text of an error and of what caused it, white space folded."""
+def one_line(error: Exception, stage: str) -> str:
+    """The text of an error and of what caused it, white space folded; of Hydra's, what a user can follow."""
     parts = [str(error)]
     if error.__cause__ is not None and str(error.__cause__) not in parts[0]:
         parts.append(str(error.__cause__))
+    for part in reversed(parts):  # OmegaConf names the key below its message
+        if found := re.match(r"(.*?)\s+full_key: (\S+)", part, re.DOTALL):
+            said, key = " ".join(found[1].split()), found[2]
+            return f"{key}: {overrides.unknown(stage, key) if KEY_UNKNOWN.match(said) else said}"
     return " ".join(" ".join(parts).split("Config search path:")[0].split())
 
 

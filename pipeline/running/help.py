@@ -4,14 +4,13 @@ pipeline/running/keys.py says where it is read. Hydra's own help lists every gro
 """
 
 import ast
-import re
 import shutil
 import sys
 import textwrap
 from collections.abc import Sequence
 
 from pipeline.data.errors import InputError
-from pipeline.running.keys import ROOT, Key, groups, keys, names, read
+from pipeline.running.keys import ROOT, Key, groups, keys, names, optional_groups, read
 
 COLUMN = 36  # where types and comments begin
 LONGEST = 60  # characters of a value that are shown
@@ -48,11 +47,10 @@ def text(stage: str, arguments: Sequence[str] = ()) -> str:
     said = ast.get_docstring(ast.parse((ROOT / "pipeline" / f"{stage}.py").read_text(encoding="utf-8")))
     head = read(f"{stage}.yaml").head
     parts = [said, "Examples:\n" + "\n".join(f"  {line}" for line in head)]
-    chosen = groups(stage, arguments)
-    optional = dict.fromkeys(re.findall(r"\+(\w+)=", " ".join(head)), "")
-    if chosen or optional:
+    chosen = groups(stage, arguments) | dict.fromkeys(optional_groups(stage), "")
+    if chosen:
         lines = []
-        for group, name in (chosen | optional).items():
+        for group, name in chosen.items():
             first = f"  {'' if name else '+'}{group}=NAME"
             now = f" (now {name})" if name else ""
             lines.append(_columns(first, f"{', '.join(names(group))}{now}", width))

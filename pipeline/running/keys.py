@@ -55,6 +55,12 @@ class File:
     settings: dict[str, Setting]
 
 
+def stages() -> list[str]:
+    """The stages that there are: each has a file in conf/ and one in pipeline/ with its name."""
+    files = (ROOT / "conf").glob("*.yaml")
+    return sorted(file.stem for file in files if (ROOT / "pipeline" / f"{file.stem}.py").is_file())
+
+
 def groups(stage: str, arguments: Sequence[str] = ()) -> dict[str, str]:
     """The groups of a stage, and the file chosen in each: by the arguments, or the stage's own default."""
     found = dict(entry.split(": ", 1) for entry in read(f"{stage}.yaml").defaults if ": " in entry)
@@ -69,6 +75,11 @@ def groups(stage: str, arguments: Sequence[str] = ()) -> dict[str, str]:
         overrides = (entry.partition("override /")[2] for entry in read(f"{group}/{name}.yaml").defaults)
         found |= dict(entry.split(": ", 1) for entry in overrides if entry)
     return found | given
+
+
+def optional_groups(stage: str) -> list[str]:
+    """The groups of which a stage takes a file only where the user adds one, as its examples do: `+search=recipe`."""
+    return list(dict.fromkeys(re.findall(r"\+(\w+)=", " ".join(read(f"{stage}.yaml").head))))
 
 
 def names(group: str) -> list[str]:

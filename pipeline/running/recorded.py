@@ -1,4 +1,4 @@
-"""What every stage with a result of its own does around its work: it opens a run in MLflow, takes the time, and leaves
+"""What each stage with a result of its own does around its work: it opens a run in MLflow, takes the time, and leaves
 `run.json` beside the result, the last file of all."""
 
 import time
@@ -14,20 +14,36 @@ from pipeline.running.app import cost
 
 
 @contextmanager
-def recorded(stage: str, config: object, corpus: Corpus, first: bool = True) -> Iterator[tracking.Run]:
-    """The run of a stage's configuration object on a corpus, with keys `out` and `timing`.
+def recorded(
+    stage: str, config: object, corpus: Corpus, first: bool = True, run_id_file: Path | None = None
+) -> Iterator[tracking.Run]:
+    """The run of a stage's configuration object on a corpus, with keys `data`, `out` and `timing`.
 
     `costs` of the run that the block gets are what it adds to its time, or says in its place. first: whether this is
-    the process that writes and tracks; another one only does its share of the work.
+    the process that writes and tracks; another one only does its share of the work. run_id_file: see tracking.run.
     """
     made = record.describe(stage, config, corpus.counts["digest"])
     if not first:
-        yield tracking.Run(None, "")
+        yield tracking.Run()
         return
     start = time.perf_counter()
-    with tracking.run(made) as tracked:
+    data, out = Path(config.data), Path(config.out)
+    with tracking.run(made, experiment_name(data), run_id_file) as tracked:
+        tracked.reads(data, made.data)
         yield tracked
         spent = cost(start) | tracked.costs
         write_timing(Path(config.timing), {"stage": stage, "name": made.name, "seed": made.seed} | spent)
-        tracked.metrics(spent)
-        made.write(Path(config.out))
+        tracked.cost(spent)
+        made.write(out)
+        tracked.files(*(out / name for name in FILES))
+
+
+FILES = (record.FILE, "metrics.json", "curve.csv")  # of a result, small enough to be shown in MLflow
+
+
+def experiment_name(data: Path) -> str:
+    """MLflow's experiment of a preprocessed corpus: nplm-brown, or of some of its texts alone nplm-brown-20-texts."""
+    if not (data / record.FILE).is_file():  # a corpus that preprocess did not write
+        return f"nplm-{data.name}"
+    corpus = record.read(data).config["corpus"]
+    return f"nplm-{corpus['name']}" + (f"-{corpus['texts']}-texts" if corpus["texts"] else "")

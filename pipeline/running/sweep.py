@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.experimental.callback import Callback
 from omegaconf import DictConfig, OmegaConf
 
@@ -14,8 +15,10 @@ from pipeline.data.files import read_json
 from pipeline.reporting import figures, style
 from pipeline.running import tracking
 from pipeline.running.app import FAILURE, exit_code
+from pipeline.running.recorded import experiment_name
 
 FIGURES = ("valid", "valid_seen")  # a grid is there to choose, and test is not for choosing
+BEST = "best_valid"  # a grid's best validation perplexity, in MLflow
 
 
 class Grid(Callback):
@@ -36,16 +39,20 @@ class Grid(Callback):
             if given.lstrip("+").startswith(("out=", "timing=")):
                 sys.exit(exit_code(f"{given}: each job of a grid has a folder of its own; give hydra.sweep.dir=FOLDER"))
         folder = Path(config.hydra.sweep.dir)
-        self.parent = tracking.open_sweep(f"{config.hydra.job.name} {folder.parent.name} {folder.name}")
+        self.experiment = experiment_name(Path(config.data))
+        name = f"{config.hydra.job.name} {folder.parent.name} {folder.name}"
+        self.parent = tracking.open_sweep(name, self.experiment, _varied(config))
         self.parent.parameters({"overrides": " ".join(config.hydra.overrides.task)})
         # Hydra calls on_multirun_end only where every job could be composed and none was interrupted.
         atexit.register(self.parent.end, "FAILED")
 
     def on_multirun_end(self, config: DictConfig, **kwargs: Any) -> None:
-        """Writes grid.csv and its picture into the multirun's folder and prints it; exit code 1 where a job failed."""
+        """Writes grid.csv and its picture into the multirun's folder and prints it, the best first; exit code 1 where a
+        job failed."""
         atexit.unregister(self.parent.end)
-        table = collect(Path(config.hydra.sweep.dir))
-        path = Path(config.hydra.sweep.dir, "grid.csv")
+        folder = Path(config.hydra.sweep.dir)
+        table = collect(folder)
+        path = folder / "grid.csv"
         table.to_csv(path, index=False)
         failed = int((table["failure"] != "").sum())
         if table["valid"].notna().any():
@@ -54,8 +61,16 @@ class Grid(Callback):
             if self.table and not failed:
                 table.drop(columns="failure").to_csv(self.table, index=False, float_format="%.2f")
                 Path(self.table).with_suffix(".svg").write_text(drawn, encoding="utf-8")
-        print(f"\n{table.to_string(index=False, float_format='%.2f', na_rep='')}\n\n{path}")
-        self.parent.metrics({"jobs": len(table), "failed": failed, "best_valid_perplexity": table["valid"].min()})
+        print(f"\n{shown(table).to_string(index=False, float_format='%.2f', na_rep='')}\n\n{path}")
+        failures = {
+            tracking.job_name(_overrides(folder / job)): reason
+            for job, reason in zip(table["job"], table["failure"], strict=True)
+            if reason
+        }
+        tracking.close_sweep(self.parent, self.experiment, failures)
+        best = {BEST: table["valid"].min()} if table["valid"].notna().any() else {}
+        self.parent.metrics({"jobs": len(table), "failed": failed} | best)
+        self.parent.files(path, path.with_suffix(".svg"))
         self.parent.end("FAILED" if failed else "FINISHED")
         if failed:
             sys.exit(f"error: {failed} of {len(table)} jobs failed; {path} says why")
@@ -66,8 +81,7 @@ def collect(folder: Path) -> pd.DataFrame:
     rows = []
     jobs = [path.parent.parent for path in folder.glob("*/.hydra/overrides.yaml")]
     for job in sorted(jobs, key=lambda job: figures.by_number(job.name)):
-        overrides = OmegaConf.to_container(OmegaConf.load(job / ".hydra" / "overrides.yaml"))
-        row = {"job": job.name} | dict(override.partition("=")[::2] for override in overrides)
+        row = {"job": job.name} | dict(override.partition("=")[::2] for override in _overrides(job))
         metrics = read_json(job / "metrics.json") if (job / "metrics.json").is_file() else {}
         row |= {key: metrics.get(key, float("nan")) for key in FIGURES}
         failure = job / FAILURE
@@ -76,3 +90,24 @@ def collect(folder: Path) -> pd.DataFrame:
             row["failure"] = "stopped before its end"
         rows.append(row)
     return pd.DataFrame(rows, columns=None if rows else ["job", *FIGURES, "failure"])
+
+
+def shown(table: pd.DataFrame) -> pd.DataFrame:
+    """A grid's table as it is read: the best first, without columns that are empty or the same in every row."""
+    if len(table) < 2:
+        return table.drop(columns=[name for name in table if (table[name] == "").all()])
+    differ = [name for name in table if name in FIGURES or table[name].nunique(dropna=False) > 1]
+    return table[differ].sort_values("valid", kind="stable", na_position="last")
+
+
+def _overrides(job: Path) -> list[str]:
+    """What the command line, or the grid, gave a job."""
+    return OmegaConf.to_container(OmegaConf.load(job / ".hydra" / "overrides.yaml"))
+
+
+def _varied(config: DictConfig) -> list[str]:
+    """The keys in which the jobs of a multirun will differ: those with several values on the command line or in a file
+    of conf/search."""
+    given = OverridesParser.create().parse_overrides(list(config.hydra.overrides.task))
+    swept = [override.get_key_element() for override in given if override.is_sweep_override()]
+    return [*swept, *(config.hydra.sweeper.get("params") or {})]

@@ -1,7 +1,10 @@
 """MLflow as a view of the runs. No stage fails because tracking does.
 
-Each model is a run; the runs of one state of the code and data stand under one parent run. The default store is
-mlflow.db at the repository's root; MLFLOW_TRACKING_URI points elsewhere.
+Each corpus has an experiment, each model a run; the runs of one state of the code and data stand under one parent run.
+The default store is mlflow.db at the repository's root; MLFLOW_TRACKING_URI points elsewhere.
+
+A run's metrics: `valid`, `test` and the like are of the finished model; `curve/` holds a value an epoch, `cost/` what
+the stage took.
 """
 
 import logging
@@ -27,10 +30,13 @@ os.environ.setdefault("DO_NOT_TRACK", "true")
 os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "1")
 os.environ.setdefault("MLFLOW_HTTP_REQUEST_TIMEOUT", "10")
 
-EXPERIMENT = "nplm"
 GROUP = "nplm.group"
+PROCESS = "nplm.process"  # tag: host, number and start of the process that a run belongs to
+FAILURE = "failure"  # tag: why a run failed
+CURVE, COST = "curve/", "cost/"
 PARENT = "mlflow.parentRunId"
 SWEEP = "NPLM_PARENT_RUN"  # set by a multirun, whose jobs then stand under its run
+VARIED = "NPLM_VARIED"  # likewise: the keys in which its jobs differ
 # What makes a commit dirty; reports and locks don't.
 CODE = ("pipeline", "conf", "dvc.yaml", "experiments/*/dvc.yaml", "requirements.txt")
 
@@ -48,26 +54,45 @@ def unreachable() -> tuple[type[Exception], ...]:
 class Run:
     """One MLflow run. Where tracking fails it says so once, and every later call does nothing."""
 
-    def __init__(self, client: "MlflowClient | None", run_id: str):
+    def __init__(self, client: "MlflowClient | None" = None, run_id: str = "", last_step: int = 0):
         self.client, self.run_id = client, run_id
+        self.last_step = last_step  # of the curve that the run has already, where a resumed training reopened it
         self.costs: dict[str, float] = {}  # what the stage says of its own time; see recorded
 
     def metrics(self, values: Mapping[str, float], step: int = 0) -> None:
-        """Logs a batch of metrics at a step."""
-        self._log(metrics=[(key, float(value), step) for key, value in values.items()])
+        """Logs figures of the finished model, or of a step of its learning curve."""
+        prefix = CURVE if step else ""
+        self._log(metrics=[(prefix + key, float(value), step) for key, value in values.items()])
+
+    def cost(self, values: Mapping[str, float]) -> None:
+        """Logs what the stage took."""
+        self._log(metrics=[(COST + key, float(value), 0) for key, value in values.items()])
+
+    def files(self, *paths: Path) -> None:
+        """Logs files as artifacts, as far as they are there."""
+        for path in paths:
+            if path.is_file():
+                self.tolerate(lambda client, path=path: client.log_artifact(self.run_id, str(path)))
+
+    def reads(self, folder: Path, digest: str) -> None:
+        """Says from which corpus the run is."""
+        self.tolerate(lambda client: log_corpus(client, self.run_id, folder, digest))
 
     def parameters(self, values: Mapping[str, object]) -> None:
         """Logs parameters; nested mappings get dotted names."""
         self._log(parameters=[(key, str(value)) for key, value in flattened(values)])
 
-    def end(self, status: str) -> None:
-        """FINISHED, FAILED or KILLED."""
-        self._tolerate(lambda client: client.set_terminated(self.run_id, status))
+    def end(self, status: str, failure: str = "") -> None:
+        """FINISHED, FAILED with the reason, or KILLED."""
+        if failure:
+            self.tolerate(lambda client: client.set_tag(self.run_id, FAILURE, failure[:5000]))
+        self.tolerate(lambda client: client.set_terminated(self.run_id, status))
 
     def _log(self, metrics: Iterable[tuple[str, float, int]] = (), parameters: Iterable[tuple[str, str]] = ()) -> None:
-        self._tolerate(lambda client: log_batch(client, self.run_id, metrics, parameters))
+        self.tolerate(lambda client: log_batch(client, self.run_id, metrics, parameters))
 
-    def _tolerate(self, call: Callable[["MlflowClient"], None]) -> None:
+    def tolerate(self, call: Callable[["MlflowClient"], None]) -> None:
+        """Makes a call of the store, unless an earlier one has failed."""
         if self.client is None:
             return
         try:
@@ -78,37 +103,97 @@ class Run:
 
 
 @contextmanager
-def run(made: "record.Record") -> Iterator[Run]:
+def run(made: "record.Record", experiment: str, run_id_file: Path | None = None) -> Iterator[Run]:
     """The MLflow run of a stage's run, under the parent of this code and data, or of the multirun under way.
 
-    Its parameters are what run.json will say. Its status follows how the block ends.
+    Its parameters are what run.json will say. Its status follows how the block ends. run_id_file: keeps the run's id,
+    so that the same work, when it is resumed, reopens the run.
     """
     code = code_state()
     try:
         client = open_client()
-        parent = os.environ.get(SWEEP) or group_run(client, code, made.data)
+        place = experiment_of(client, experiment)
+        close_dead(client, place)
+        parent = os.environ.get(SWEEP) or group_run(client, place, code, made.data)
         machine = f"{platform.machine()}, {os.cpu_count()} cores, {platform.system()}"
-        own = tags_of(made) | code | {"machine": machine, PARENT: parent}
-        created = client.create_run(experiment_of(client), run_name=_name(made.name, made.seed), tags=own)
-        current = Run(client, created.info.run_id)
+        own = tags_of(made) | source(code, f"pipeline.{made.stage}") | {"machine": machine, PARENT: parent}
+        current = _reopened(client, run_id_file, own) or _begun(client, place, _name(made.name, made.seed), own)
+        if run_id_file:
+            run_id_file.write_text(current.run_id, encoding="utf-8")
     except unreachable() as error:
         _warn(error)
-        current = Run(None, "")
+        current = Run()
     current.parameters(parameters_of(made))
     try:
         yield current
     except KeyboardInterrupt:
         current.end("KILLED")
         raise
-    except BaseException:
-        current.end("FAILED")
+    except BaseException as error:
+        current.end("FAILED", str(error) or type(error).__name__)
         raise
     current.end("FINISHED")
+
+
+def _begun(client: "MlflowClient", experiment: str, name: str, tags: Mapping[str, str]) -> Run:
+    created = client.create_run(experiment, run_name=name, tags=dict(tags) | {PROCESS: _process()})
+    return Run(client, created.info.run_id)
+
+
+def _reopened(client: "MlflowClient", run_id_file: Path | None, tags: Mapping[str, str]) -> Run | None:
+    """The run whose id a file keeps, if this store has it."""
+    from mlflow.exceptions import MlflowException
+
+    run_id = run_id_file.read_text(encoding="utf-8") if run_id_file and run_id_file.is_file() else ""
+    if not run_id:
+        return None
+    try:
+        found = client.get_run(run_id)
+    except MlflowException:  # another store's
+        return None
+    if found.info.lifecycle_stage != "active":
+        return None
+    client.update_run(run_id, status="RUNNING")
+    for key, value in (dict(tags) | {PROCESS: _process()}).items():
+        client.set_tag(run_id, key, value)
+    curve = [key for key in found.data.metrics if key.startswith(CURVE)]
+    steps = [metric.step for key in curve[:1] for metric in client.get_metric_history(run_id, key)]
+    return Run(client, run_id, max(steps, default=0))
+
+
+def _process(number: int | None = None) -> str:
+    """This process or another of this machine, in a way that a later one with its number does not share."""
+    import psutil
+
+    process = psutil.Process(number)
+    return f"{platform.node()} {process.pid} {process.create_time():.2f}"
+
+
+def close_dead(client: "MlflowClient", experiment: str) -> None:
+    """Ends the runs of this machine's processes that are gone: a process that is killed can't do it."""
+    import psutil
+
+    for found in client.search_runs([experiment], "attributes.status = 'RUNNING'"):
+        whose = found.data.tags.get(PROCESS, "")
+        host, _, rest = whose.partition(" ")
+        if host != platform.node():
+            continue
+        try:
+            alive = _process(int(rest.split()[0])) == whose
+        except psutil.NoSuchProcess:
+            alive = False
+        if not alive:
+            client.set_terminated(found.info.run_id, "KILLED")
 
 
 def tags_of(made: "record.Record") -> dict[str, str]:
     """By which a run is found."""
     return {"stage": made.stage, "model": made.name, "seed": str(made.seed), "data": made.data}
+
+
+def source(code: Mapping[str, str], module: str) -> dict[str, str]:
+    """The state of the code as tags: ours, and those that MLflow shows as a run's source."""
+    return dict(code) | {"mlflow.source.name": module, "mlflow.source.git.commit": code["commit"]}
 
 
 def parameters_of(made: "record.Record") -> dict[str, str]:
@@ -117,26 +202,55 @@ def parameters_of(made: "record.Record") -> dict[str, str]:
 
 
 def _name(model: str, seed: int) -> str:
-    """mlp5-0; in a multirun what the job overrides, which tells it from the others."""
+    """mlp5-0; in a multirun what tells the job from the others."""
     if SWEEP not in os.environ:
         return f"{model}-{seed}"
     from hydra.core.hydra_config import HydraConfig
 
-    return HydraConfig.get().job.override_dirname
+    return job_name(HydraConfig.get().overrides.task)
 
 
-def open_sweep(name: str) -> Run:
-    """The parent run of a multirun; the jobs find it through the environment, in other processes too."""
+def job_name(overrides: Iterable[str]) -> str:
+    """The overrides of a multirun's job that differ from job to job, as far as the multirun knows which they are."""
+    varied = set(os.environ.get(VARIED, "").split())
+    overrides = list(overrides)
+    return ", ".join([each for each in overrides if each.partition("=")[0] in varied] or overrides)
+
+
+def open_sweep(name: str, experiment: str, varied: Iterable[str]) -> Run:
+    """The parent run of a multirun; the jobs find it through the environment, in other processes too.
+
+    varied: the keys that differ from job to job.
+    """
+    os.environ[VARIED] = " ".join(varied)
     try:
         client = open_client()
-        parent = client.create_run(
-            experiment_of(client), run_name=name, tags=strings({"stage": "sweep"} | code_state())
-        )
+        place = experiment_of(client, experiment)
+        close_dead(client, place)
+        parent = _begun(client, place, name, {"stage": "sweep"} | source(code_state(), "pipeline.train"))
     except unreachable() as error:
         _warn(error)
-        return Run(None, "")
-    os.environ[SWEEP] = parent.info.run_id
-    return Run(client, parent.info.run_id)
+        return Run()
+    os.environ[SWEEP] = parent.run_id
+    return parent
+
+
+def close_sweep(parent: Run, experiment: str, failures: Mapping[str, str]) -> None:
+    """Gives each failed job of a multirun a run that says why, if it has none: it may not have come so far.
+
+    failures: the reason by the job's name.
+    """
+
+    def complete(client: "MlflowClient") -> None:
+        place = experiment_of(client, experiment)
+        jobs = client.search_runs([place], f"tags.`{PARENT}` = '{parent.run_id}'")
+        begun = {job.info.run_name: job.info.run_id for job in jobs}
+        for name, reason in failures.items():
+            tags = {"stage": "train", PARENT: parent.run_id}
+            job = Run(client, begun[name]) if name in begun else _begun(client, place, name, tags)
+            job.end("FAILED", reason)
+
+    parent.tolerate(complete)
 
 
 def open_client() -> "MlflowClient":
@@ -152,8 +266,17 @@ def open_client() -> "MlflowClient":
         raise FileNotFoundError(f"MLFLOW_TRACKING_URI={uri}: no such folder")  # MLflow would try for minutes
     with store_lock():
         client = MlflowClient(uri)
-        experiment_of(client)
+        client.search_experiments(max_results=1)  # makes a database that is not there yet
     return client
+
+
+def log_corpus(client: "MlflowClient", run_id: str, folder: Path, digest: str) -> None:
+    """Names a corpus as the data set that a run reads."""
+    from mlflow.entities import Dataset, DatasetInput, InputTag
+
+    # The digest is as long as MLflow takes it; the tag `data` has all of it.
+    corpus = Dataset(name=folder.name, digest=digest[:36], source_type="local", source=str(folder))
+    client.log_inputs(run_id, [DatasetInput(corpus, [InputTag("mlflow.data.context", "training")])])
 
 
 def log_batch(
@@ -175,25 +298,25 @@ def log_batch(
 
 
 def store_lock() -> "FileLock":
-    """Held while a local store is made: two processes would both create what neither has found."""
+    """Held while something is looked for and made: two processes would both make what neither has found."""
     from filelock import FileLock
 
     return FileLock(ROOT / ".mlflow.lock", timeout=60)
 
 
-def experiment_of(client: "MlflowClient") -> str:
-    """The id of the project's experiment, which is made where it is not there."""
-    found = client.get_experiment_by_name(EXPERIMENT)
-    if found:
-        return found.experiment_id
-    local = not os.environ.get("MLFLOW_TRACKING_URI")
-    return client.create_experiment(EXPERIMENT, artifact_location=(ROOT / "mlartifacts").as_uri() if local else None)
+def experiment_of(client: "MlflowClient", name: str) -> str:
+    """The id of an experiment, which is made where it is not there."""
+    with store_lock():
+        found = client.get_experiment_by_name(name)
+        if found:
+            return found.experiment_id
+        local = not os.environ.get("MLFLOW_TRACKING_URI")
+        return client.create_experiment(name, artifact_location=(ROOT / "mlartifacts").as_uri() if local else None)
 
 
-def group_run(client: "MlflowClient", code: Mapping[str, str], data: str) -> str:
+def group_run(client: "MlflowClient", experiment: str, code: Mapping[str, str], data: str) -> str:
     """The parent run of this state of the code and data: found, or opened by the first that needs it."""
     key = f"{code['commit']}{'+' if code['dirty'] == 'true' else ''} {data[:12]}"
-    experiment = experiment_of(client)
     with store_lock():
         runs = client.search_runs([experiment], f"tags.`{GROUP}` = '{key}'", max_results=1)
         if runs:

@@ -12,6 +12,7 @@ from filelock import FileLock, Timeout
 
 from pipeline.data.errors import InputError
 from pipeline.data.files import replacing
+from pipeline.training import stopping
 
 PIPELINE = Path(__file__).parents[1]
 
@@ -24,9 +25,18 @@ class CheckpointFile:
         self.written = time.monotonic()
 
     def tick(self, save: Callable[[], None]) -> None:
-        """Saves when `seconds` have gone by since the last time."""
-        if self.due():
+        """Saves when `seconds` have gone by since the last time, or before a signal ends the training.
+
+        Raises StoppedError in that case.
+        """
+        self.obey(self.due(), stopping.asked(), save)
+
+    def obey(self, due: bool, stop: bool, save: Callable[[], None]) -> None:
+        """Saves where it is due or the training is to stop, and stops it."""
+        if due or stop:
             save()
+        if stop:
+            raise stopping.StoppedError
 
     def due(self) -> bool:
         """Whether it is time."""
@@ -80,8 +90,14 @@ def claim(folder: Path, what: dict, code: Iterable[Path]) -> Iterator[Path]:
             leftover.unlink()
         yield path
         path.unlink(missing_ok=True)
+        run_id_file(path).unlink(missing_ok=True)
     finally:
         lock.release()  # the lock's file stays: to remove it would let two others each lock a file of that name
+
+
+def run_id_file(path: Path) -> Path:
+    """The file beside a checkpoint that keeps the id of the training's run in MLflow."""
+    return path.with_suffix(".run")
 
 
 def code_of(family: str) -> list[Path]:

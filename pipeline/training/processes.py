@@ -20,6 +20,7 @@ from tqdm import tqdm
 
 from pipeline.data.errors import InputError
 from pipeline.networks.base import Architecture, Network, build
+from pipeline.training import stopping
 from pipeline.training.checkpoint import CheckpointFile
 
 ALONE = ("none", "threads")
@@ -45,9 +46,10 @@ class Ranks:
         """Whether this is the process that writes and shows."""
         return self.number == 0
 
-    def bar(self, words: int) -> tqdm:
-        """A progress bar over so many words: on a terminal, and of the first process alone."""
-        return tqdm(total=words, unit="w", unit_scale=True, disable=None if self.first else True)
+    def bar(self, what: str, words: int, done: int = 0) -> tqdm:
+        """A progress bar over so many words, some of them done: on a terminal, and of the first process alone."""
+        hidden = None if self.first else True
+        return tqdm(desc=what, total=words, initial=done, unit="w", unit_scale=True, disable=hidden)
 
     def wait(self) -> None:
         """Returns when every process has come here."""
@@ -107,11 +109,10 @@ class _Together(CheckpointFile):
     """A checkpoint in as many files as processes: written at the same step, read only if all agree on it."""
 
     def tick(self, save: Callable[[], None]) -> None:
-        """Saves when the first process says so."""
-        said = [self.due()]
+        """Saves, and stops, when the first process says so."""
+        said = [self.due(), stopping.asked()]
         dist.broadcast_object_list(said)
-        if said[0]:
-            save()
+        self.obey(*said, save)
 
     def complete(self) -> None:
         """Waits until all have written, so that no file is replaced before every new one is there."""

@@ -98,6 +98,7 @@ class Trainer:
         self.stopping_context = contexts(valid, train, n, mark)[stopping]
         self.stopping_target = valid[stopping]
         self.unseen = evaluation.unseen_words(train, len(counts))
+        self._resume()
 
     @torch.no_grad()
     def _start_from(self, features: torch.Tensor) -> None:
@@ -115,12 +116,8 @@ class Trainer:
     ) -> Network:
         """Trains to the end and returns the network with the best epoch's weights.
 
-        on_step and on_epoch are told of progress; on_epoch of the epochs of an earlier, killed run too.
-        Raises DivergenceError when the loss becomes NaN or infinite.
+        on_step and on_epoch are told of progress. Raises DivergenceError when the loss becomes NaN or infinite.
         """
-        self.resume()
-        for epoch in self.progress.curve:
-            on_epoch(Epoch(**epoch))
         while self.progress.epoch < self.recipe.epochs and not self._patience_lost():
             on_epoch(self._epoch(on_step))
         self.network.load_state_dict(self.best)
@@ -163,6 +160,12 @@ class Trainer:
         epoch = self._close_epoch()
         self.save()
         return epoch
+
+    @property
+    def words(self) -> int:
+        """The words trained so far, of all epochs."""
+        done = min(self.progress.step * self.recipe.batch, len(self.windows))
+        return self.progress.epoch * len(self.windows) + done
 
     def _rate(self) -> float:
         return rate_at(self.recipe, self._done(), self.recipe.epochs * self.steps)
@@ -227,7 +230,7 @@ class Trainer:
             }
         )
 
-    def resume(self) -> None:
+    def _resume(self) -> None:
         """Takes up the checkpoint, if there is one."""
         found = self.checkpoint.read()
         if found is None:

@@ -1,0 +1,66 @@
+"""MLflow's pages of the runs, on this machine alone. Prints the address at which they are.
+
+MLflow 3 opens with a view of its own that shows no trainings: the address leads to the table of runs, best first.
+"""
+
+import argparse
+import os
+import sys
+from urllib.parse import urlencode
+
+from pipeline.commands.command import Parser, above_zero
+from pipeline.data.errors import InputError
+
+EXAMPLE = "nplm ui --port 5001"
+HOST = "127.0.0.1"
+MAIN = "nplm-brown"  # the experiment that is shown first
+
+
+def arguments(parser: Parser) -> None:
+    """See the module."""
+    parser.add_argument("--port", type=above_zero, default=5000, metavar="N", help="default %(default)s")
+
+
+def run(given: argparse.Namespace) -> None:
+    """Becomes MLflow's server; ends with Ctrl-C."""
+    from pipeline.running import tracking
+
+    elsewhere = os.environ.get("MLFLOW_TRACKING_URI", "")
+    if elsewhere.startswith("http"):
+        raise InputError("MLFLOW_TRACKING_URI names a server: open its address in a browser")
+    if not _is_free(given.port):
+        raise InputError(f"--port={given.port}: another program has it; give another, such as --port {given.port + 1}")
+    try:
+        client = tracking.open_client()
+        experiments = {found.name: found.experiment_id for found in client.search_experiments()}
+    except tracking.unreachable() as error:
+        raise InputError(f"the store of runs can't be opened: {' '.join(str(error).split())[:300]}") from error
+    ours = [name for name in experiments if name.startswith("nplm-")]
+    if not ours:
+        raise InputError("no runs yet: `make repro` makes them, `make publish` those of results that are there")
+    name = MAIN if MAIN in ours else ours[0]
+    print(f"{name}: {address(given.port, experiments[name])}", flush=True)
+    for other in sorted(set(ours) - {name}):
+        print(f"{other}: {address(given.port, experiments[other])}", flush=True)
+    os.environ["MLFLOW_BACKEND_STORE_URI"] = client.tracking_uri  # not on the command line: it may hold a password
+    os.environ["PYTHONWARNINGS"] = "ignore"  # the server's own, of what its libraries will drop
+    server = ["mlflow", "server", "--host", HOST, "--port", str(given.port), "--workers", "1"]
+    os.execv(sys.executable, [sys.executable, "-m", *server])
+
+
+def address(port: int, experiment: str) -> str:
+    """Where MLflow shows an experiment's runs as trainings, by validation perplexity."""
+    order = urlencode({"workflowType": "machine_learning", "orderByKey": "metrics.`valid`", "orderByAsc": "true"})
+    return f"http://{HOST}:{port}/#/experiments/{experiment}/runs?{order}"
+
+
+def _is_free(port: int) -> bool:
+    import socket
+
+    with socket.socket() as tried:
+        tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            tried.bind((HOST, port))
+        except OSError:
+            return False
+    return True
