@@ -225,7 +225,7 @@ def test_the_demo_makes_a_table_of_its_own(project):
 
 
 def test_the_commands_on_models_run(project):
-    """Each as it stands in docs/use.md, and the lines of the README that load the arrays."""
+    """Each as it stands in docs/use.md, its lines that load the arrays, and those of the README that load weights."""
     page = (ROOT / "docs" / "use.md").read_text(encoding="utf-8")
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     (project.folder / "novel.txt").write_text("The jury said that the election was fair.\n")
@@ -236,6 +236,9 @@ def test_the_commands_on_models_run(project):
     assert "perplexity: " in printed[0] and "perplexity of kn5" in printed[3]
     assert (project.folder / "outputs" / "features" / "features.txt").is_file()
     (lines,) = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
+    expected = project.run(sys.executable, "-c", lines).splitlines()
+    assert len(expected) == 5 and all(0 < float(line.split()[1]) < 1 for line in expected)
+    (lines,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     metrics = (project.folder / "predictions" / "table1" / "mlp1" / "0" / "metrics.json").read_text()
     shown = project.run(sys.executable, "-c", lines)
     assert float(shown.split()[0]) == pytest.approx(json.loads(metrics)["test"], rel=1e-6)

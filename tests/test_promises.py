@@ -205,12 +205,12 @@ def test_what_the_readme_counts_in_its_table_is_there():
         best = {split: table.loc["best-ngram", f"{whose}_{split}_ratio"] for split in ours}
         (beaten[whose],) = {int((ours[split] > best[split]).sum()) for split in ours}
     valid, test = reached["procedure"]
-    words = (
-        "By its own procedure {} of the ten networks and mixtures reach the paper's ratio on validation and {} on test"
-    )
+    words = "The paper's own procedure reaches it in {} of the ten rows on validation and in {} on test."
     assert words.format(valid, test) in said
-    assert "With today's recipe {} reach it on validation and {} on test".format(*reached["recipe"]) in said
-    assert f"is below {beaten['procedure']} of the ten by its procedure and below {beaten['recipe']} by today's" in said
+    words = "Today's recipe reaches the paper's ratio in {} of the ten rows on validation and in {} on test."
+    assert words.format(*reached["recipe"]) in said
+    words = "is better than {} of the ten rows by its procedure and than {} by today's recipe, on both splits"
+    assert words.format(beaten["procedure"], beaten["recipe"]) in said
 
 
 def reached(table: pd.DataFrame, yardstick: str, printed: str, ending: str = "_raw") -> dict[str, int]:
@@ -238,14 +238,17 @@ def test_what_the_readme_says_of_yardsticks_epochs_and_mixing_is_in_the_tables()
         f"{each.loc['mlp5', 'valid_raw']:.1f} / {each.loc['mlp5', 'test_raw']:.1f}" for each in (long, short)
     ]
     counted = reached(long, "kn5", "kn5")
-    words = "MLP5 has {} in place of {}), and still {} and {} of the ten reach it"
+    words = "MLP5: {} in place of {}), and the counts are still {} and {}."
     assert words.format(*perplexities, counted["valid"], counted["test"]) in said
     by_class = [reached(each, "class500-3", "class500-3")["both"] for each in (short, long)]
     by_class += {reached(each, "class500-3", "class500-3", "")["both"] for each in (short, long)}  # one number
-    words = "{} of the ten by its procedure reach its ratio on both splits, and {} after 20 epochs, but {} with share;"
+    words = (
+        "{} of the ten rows by its procedure reach the paper's ratio on both splits, and {} after 20 epochs, but {} with "
+        "share."
+    )
     assert words.format(*by_class) in said and len(by_class) == 3
     by_srilm = [reached(each, "kn5-srilm", "kn5")["both"] for each in (short, long)]
-    assert "over Kneser-Ney 5 in SRILM's back-off form {}, and {}.".format(*by_srilm) in said
+    assert "Over Kneser-Ney 5 in SRILM's back-off form the counts are {} and {}.".format(*by_srilm) in said
     gains = {}
     for name, ending in (("faithful", "_raw"), ("table1", "_raw"), ("table1", "")):
         networks = ["mlp1", "mlp3", "mlp5", "mlp7", "mlp9"]
@@ -253,8 +256,8 @@ def test_what_the_readme_says_of_yardsticks_epochs_and_mixing_is_in_the_tables()
         mixed = figures.loc[[f"{network}-mixed" for network in networks]].to_numpy()
         gained = 100 * (figures.loc[networks].to_numpy() / mixed - 1)
         gains[name + ending] = f"{gained.min():.1f} to {gained.max():.1f} %"
-    assert f"mixing by {gains['faithful_raw']}" in said
-    assert f"Mixing then gains {gains['table1_raw']} (with share {gains['table1']})" in said
+    words = "it gains {} by the paper's procedure and {} by today's recipe (with share {})"
+    assert words.format(gains["faithful_raw"], gains["table1_raw"], gains["table1"]) in said
 
 
 def test_a_table_says_what_its_figures_are_of():
@@ -323,8 +326,8 @@ def test_the_figures_of_table2_in_the_text_are_the_reports():
     said = " ".join(README.split())
     for over, words in (
         ("interpolated3", "mixed with the trigram has {} of the trigram's perplexity"),
-        ("kn5-srilm", "Of Kneser-Ney 5's it has {} in SRILM's back-off form"),
-        ("kn5", "but {} in our better, interpolated one"),
+        ("kn5-srilm", "It has {} of Kneser-Ney 5's in SRILM's back-off form"),
+        ("kn5", "but {} in our better, interpolated form"),
     ):
         assert words.format(" / ".join(shown.loc[("large-mixed", over), ["valid", "test"]])) in said, over
 

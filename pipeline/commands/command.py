@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
     from pipeline.commands.models import LanguageModel
 
-TABLE1, BEYOND = Path("predictions/table1"), Path("predictions/beyond")
+PLACES = TABLE1, BEYOND = Path("predictions/table1"), Path("predictions/beyond")
+CLUSTERS = Path("clusters/brown")
 MODEL = "such as mlp1, kn5, mlp1-mixed, best-ngram; with a seed: mlp1/2"
 NETWORK = "a network, such as mlp9; with a seed: mlp1/2"
 
@@ -54,7 +55,7 @@ def add_places(parser: Parser, formats: bool = True) -> None:
     )
     add(
         "--clusters",
-        default="clusters/brown",
+        default=CLUSTERS,
         type=Path,
         metavar="FOLDER",
         help="word classes of class-based n-grams; default %(default)s",

@@ -9,6 +9,7 @@ from typing import Protocol
 import numpy as np
 from tqdm import tqdm
 
+from pipeline.commands.command import CLUSTERS, PLACES
 from pipeline.data import evaluation, mixture, record
 from pipeline.data.corpus import Corpus
 from pipeline.data.errors import InputError
@@ -88,11 +89,12 @@ class Mixture:
         return mixture.mix(np.stack([model.next(before) for model in self.models]), weights)
 
 
-def find(name: str, corpus: Corpus, places: Sequence[Path]) -> tuple[Path, record.Record]:
+def find(name: str, corpus: Corpus, places: Sequence[str | Path]) -> tuple[Path, record.Record]:
     """The folder and the run of a model named `mlp1/2`, or `mlp1` for seed 0, in the first of the places that has it.
 
     Raises InputError where none has it, with the models that are there, or where it is of another corpus.
     """
+    places = [Path(place) for place in places]
     for place in places:
         folder = place / (name if "/" in name else f"{name}/0")
         if (folder / record.FILE).is_file():
@@ -115,7 +117,9 @@ def folders(name: str, corpus: Corpus, places: Sequence[Path]) -> dict[str, Path
     return found
 
 
-def load(name: str, corpus: Corpus, places: Sequence[Path], clusters: Path) -> LanguageModel:
+def load(
+    name: str, corpus: Corpus, places: Sequence[str | Path] = PLACES, clusters: str | Path = CLUSTERS
+) -> LanguageModel:
     """A model by its name; see find. clusters: folder with <number of classes>/classes.csv.
 
     Raises InputError as find does, and for what gives no probabilities of new text.
