@@ -1,7 +1,7 @@
 # `make help` lists the targets.
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
-PYTHON ?= python3.11
+PYTHON ?= python3
 # nproc says 1 where OMP_NUM_THREADS does.
 JOBS ?= $(shell env -u OMP_NUM_THREADS nproc 2>/dev/null || sysctl -n hw.ncpu)
 BIN := .venv/bin
@@ -132,6 +132,8 @@ ui: .venv/installed  ## browse the runs in MLflow; prints the address
 
 # The last line makes the command `nplm`, with the code of this checkout; setuptools is among the requirements.
 .venv/installed: requirements.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' || { \
+	  echo "error: $$($(PYTHON) --version): Python 3.11, 3.12 or 3.13 is needed; name one, as in make PYTHON=python3.12"; exit 2; }
 	$(PYTHON) -m venv .venv
 	pip install --quiet --requirement requirements.txt
 	pip install --quiet --no-deps --no-build-isolation --editable .

@@ -70,7 +70,10 @@ def main(config: Config) -> None:
         folders = [folder_of(part, config.predictions) for part in config.mix.components]
         for folder in folders:
             check_corpus(read(folder), folder, corpus)
-        parts = {split: np.stack([read_predictions(folder, f"raw/{split}") for folder in folders]) for split in SCORED}
+        parts = {
+            split: np.stack([read_predictions(folder, f"raw/{split}", len(corpus.ids(split))) for folder in folders])
+            for split in SCORED
+        }
         mixed, weights = (_by_frequency if config.mix.by_frequency else _everywhere)(config.mix, corpus, parts)
         metrics = write_predictions(Path(config.out), corpus, mixed)
         write_json(Path(config.out, "weights.json"), weights)

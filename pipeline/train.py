@@ -17,7 +17,7 @@ from tqdm.contrib.logging import logging_redirect_tqdm
 from pipeline.data.constraints import at_least, check
 from pipeline.data.corpus import Corpus, read_corpus
 from pipeline.data.errors import InputError
-from pipeline.data.files import digest
+from pipeline.data.files import digest, read_array
 from pipeline.data.predictions import write_predictions
 from pipeline.data.record import Record, check_corpus, describe, read
 from pipeline.networks.base import Architecture, Network, contexts, score
@@ -171,7 +171,7 @@ def _size(weights: dict[str, torch.Tensor]) -> int:
 def _read_features(path: str) -> np.ndarray:
     if not Path(path).is_file():
         raise InputError(f"features={path}: no such file")
-    return np.load(path)
+    return read_array(Path(path))
 
 
 def _train(trainer: Trainer, config: Config, joined: processes.Ranks, run: tracking.Run, path: Path) -> Network:

@@ -2,6 +2,7 @@
 
 import dataclasses
 import importlib
+import json
 import re
 import shlex
 import subprocess
@@ -97,6 +98,16 @@ def test_a_stage_answers_with_the_values_of_the_file_that_is_chosen(stage):
     ended = stage("train", "recipe=papers", "-h")
     assert ended.returncode == 2
     assert ended.stderr == "error: recipe=papers: choose one of energy, large, modern, nips, paper, paper10\n"
+
+
+def test_the_tour_is_committed_as_it_ran():
+    """Each cell in order, with its output and without an error; small enough to be looked at."""
+    file = ROOT / "docs" / "tour.ipynb"
+    cells = [cell for cell in json.loads(file.read_text(encoding="utf-8"))["cells"] if cell["cell_type"] == "code"]
+    assert [cell["execution_count"] for cell in cells] == list(range(1, len(cells) + 1))
+    kinds = [output["output_type"] for cell in cells for output in cell["outputs"]]
+    assert "display_data" in kinds and "error" not in kinds and len(kinds) >= len(cells) - 1
+    assert file.stat().st_size < 500_000
 
 
 @pytest.mark.parametrize("file", [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")], ids=lambda file: file.name)

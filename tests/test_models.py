@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 import tomllib
 from importlib import import_module
 from pathlib import Path
@@ -70,7 +71,7 @@ def test_a_model_by_name_gives_what_its_stage_wrote(made, few, name):
     corpus = read_corpus(few)
     model, (folder, _) = loaded(name, made, corpus), models.find(name, corpus, places(made))
     found = model.log_probabilities(corpus.valid, corpus.test)
-    assert found == pytest.approx(read_predictions(folder, "test"), abs=1e-5)
+    assert found == pytest.approx(read_predictions(folder, "test", len(corpus.test)), abs=1e-5)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -286,7 +287,7 @@ def test_a_count_follows_the_options_that_the_run_was_made_with(made, few, tmp_p
     ngram.main(composed("ngram", ngram.Config, *overridden, f"timing={tmp_path}/timing.json"))
     corpus = read_corpus(few)
     found = models.load("kn3", corpus, [tmp_path], made / "clusters").log_probabilities(corpus.valid, corpus.test)
-    assert found == pytest.approx(read_predictions(tmp_path / "kn3" / "0", "test"), abs=1e-5)
+    assert found == pytest.approx(read_predictions(tmp_path / "kn3" / "0", "test", len(corpus.test)), abs=1e-5)
 
 
 def test_compare_shows_the_largest_differences_first(command, tmp_path):
@@ -322,6 +323,17 @@ def test_the_stage_words_draws_the_plane_and_lists_neighbours(made, few, tmp_pat
     unit = features / np.linalg.norm(features, axis=1, keepdims=True)
     of_word = dict(zip(vocabulary, unit @ unit[vocabulary.index("said")], strict=True))
     assert len(near) == 3 and all(float(cosine) == pytest.approx(of_word[word], abs=0.01) for word, cosine in near)
+
+
+@pytest.mark.parametrize(
+    "text", ["({}zzz){}", "a{}b", "a {} b", "\u2014{}"], ids=["around", "inside", "spaces", "dash"]
+)
+def test_text_of_many_signs_takes_time_in_proportion(few, text):
+    """A user's text, and so the server's: what took the cube of its length was an easy way to stop it."""
+    corpus, sign = read_corpus(few), {"a {} b": " ", "\u2014{}": "\u2013"}.get(text, ")")
+    start = time.perf_counter()
+    user_text.words_of(text.format(sign * 100_000, sign * 100_000), corpus)
+    assert time.perf_counter() - start < 5
 
 
 def test_printed_text_is_read_as_brown_has_it(brown):

@@ -245,6 +245,17 @@ def test_the_commands_on_models_run(project):
     assert "the" in shown
 
 
+@pytest.mark.peers
+def test_the_tour_runs(project):
+    """Every cell of docs/tour.ipynb, on this folder's results; one of them compares with the report's table."""
+    from nbclient import NotebookClient
+    from nbformat import read
+
+    notebook = read(ROOT / "docs" / "tour.ipynb", as_version=4)
+    resources = {"metadata": {"path": str(project.folder)}}
+    NotebookClient(notebook, timeout=120, kernel_name="python3", resources=resources).execute()
+
+
 def test_dvc_shows_compares_and_queues(project):
     """Metrics, parameters, plots and the graph; an experiment with another value, from the queue."""
     shown = json.loads(project.run("dvc", "metrics", "show", "--json"))[""]["data"]

@@ -44,7 +44,7 @@ def test_make_help_lists_every_target_that_a_user_calls():
 
 @pytest.mark.skipif(not shutil.which("flock"), reason="targets wait for each other where flock is there")
 def test_a_target_waits_for_one_that_is_under_way(tmp_path):
-    """It says so, and begins when the other has ended; what it does then, in a folder without the project, is to fail."""
+    """It says so, and begins when the other has ended; then, in a folder without the project, it fails."""
     (tmp_path / "Makefile").write_text(MAKEFILE)
     with subprocess.Popen(["flock", ".make.lock", "sleep", "2"], cwd=tmp_path):
         time.sleep(0.3)
@@ -243,8 +243,8 @@ def test_what_the_readme_says_of_yardsticks_epochs_and_mixing_is_in_the_tables()
     by_class = [reached(each, "class500-3", "class500-3")["both"] for each in (short, long)]
     by_class += {reached(each, "class500-3", "class500-3", "")["both"] for each in (short, long)}  # one number
     words = (
-        "{} of the ten rows by its procedure reach the paper's ratio on both splits, and {} after 20 epochs, but {} with "
-        "share."
+        "{} of the ten rows by its procedure reach the paper's ratio on both splits, and {} after 20 epochs, but {} "
+        "with share."
     )
     assert words.format(*by_class) in said and len(by_class) == 3
     by_srilm = [reached(each, "kn5-srilm", "kn5")["both"] for each in (short, long)]

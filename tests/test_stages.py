@@ -4,6 +4,7 @@ import itertools
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -38,8 +39,10 @@ from pipeline import (
 )
 from pipeline.data.corpus import read_corpus
 from pipeline.data.errors import InputError
-from pipeline.data.files import read_json
+from pipeline.data.files import read_json, write_json
+from pipeline.data.predictions import read_predictions
 from pipeline.data.record import Record
+from pipeline.running import recorded
 from pipeline.running.app import ROOT
 from pipeline.training import checkpoint
 
@@ -210,6 +213,72 @@ def test_a_training_that_is_told_to_stop_saves_first_and_is_one_run_in_mlflow(nu
     assert {file.path for file in client.list_artifacts(run.info.run_id)} == {"run.json", "metrics.json", "curve.csv"}
 
 
+def test_a_damaged_checkpoint_is_put_aside_and_training_starts_again(whole, stage, few, tmp_path):
+    command = [*command_of(ONE, few, tmp_path)]
+    process = subprocess.Popen(command, cwd=ROOT, env=stage.environment, stdout=subprocess.PIPE)
+    for line in process.stdout:
+        if b"epoch 1:" in line:
+            break
+    process.kill()
+    process.communicate()
+    (checkpoint_file,) = (tmp_path / "checkpoints").glob("*.pt")
+    checkpoint_file.write_bytes(checkpoint_file.read_bytes()[:-1000])
+    ended = subprocess.run(command, cwd=ROOT, env=stage.environment, text=True, capture_output=True)
+    assert ended.returncode == 0 and f"the file is now {checkpoint_file.with_suffix('.damaged')}" in ended.stdout
+    assert (tmp_path / "out" / "weights.safetensors").read_bytes() == (whole / "weights.safetensors").read_bytes()
+
+
+def test_two_that_write_into_one_folder_are_refused(few, tmp_path):
+    config = composed("ngram", ngram.Config, f"data={few}", f"out={tmp_path}/out", f"timing={tmp_path}/timing.json")
+    with recorded.alone(tmp_path / "out"), pytest.raises(InputError, match="another process writes into this folder"):
+        ngram.main(config)
+    ngram.main(config)
+
+
+DAMAGE = {
+    "train.npy": lambda file: file.write_bytes(file.read_bytes()[:-400]),
+    "valid.npy": lambda file: np.save(file, np.load(file)[::-1]),
+    "test.npy": lambda file: np.save(file, np.load(file).astype(np.int64)),
+    "vocabulary.txt": lambda file: file.write_text(file.read_text().replace("\n", "\nthe\n", 1)),
+    "texts.csv": lambda file: file.write_text("".join(file.read_text().splitlines(keepends=True)[:-1])),
+    "counts.json": lambda file: file.write_bytes(file.read_bytes()[:100]),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGE)
+def test_a_damaged_corpus_is_refused(few, tmp_path, name):
+    shutil.copytree(few, tmp_path / "data")
+    DAMAGE[name](tmp_path / "data" / name)
+    with pytest.raises(
+        InputError, match=r"the corpus in .*/data is not as preprocess wrote it: .*; run preprocess again"
+    ):
+        read_corpus(tmp_path / "data")
+
+
+@pytest.mark.parametrize(
+    "wrong", [lambda p: p * np.nan, lambda p: -p, lambda p: p[:-1], lambda p: p.astype(int), lambda p: p - np.inf]
+)
+def test_what_is_no_array_of_log_probabilities_is_refused(tmp_path, wrong):
+    """It would give a perplexity all the same."""
+    right = np.full(50, -2, dtype=np.float32)
+    np.save(tmp_path / "valid.npy", right)
+    assert np.array_equal(read_predictions(tmp_path, "valid", 50), right)
+    np.save(tmp_path / "valid.npy", wrong(right))
+    with pytest.raises(InputError, match=r"valid.npy holds .*: make it again"):
+        read_predictions(tmp_path, "valid", 50)
+
+
+def test_only_a_regular_file_is_replaced(few, tmp_path):
+    """A device by that name stays, and a link leads to the new file."""
+    for timing in ("/dev/null", tmp_path):
+        with pytest.raises(InputError, match="is no regular file, and only such a file is replaced"):
+            ngram.main(composed("ngram", ngram.Config, f"data={few}", f"out={tmp_path}/out", f"timing={timing}"))
+    (tmp_path / "real.json").write_text("{}")
+    (tmp_path / "link.json").symlink_to(tmp_path / "real.json")
+    write_json(tmp_path / "link.json", {"a": 1})
+    assert (tmp_path / "link.json").is_symlink() and read_json(tmp_path / "real.json") == {"a": 1}
+
+
 def test_a_run_whose_process_was_killed_is_ended_by_the_next_one(stage, few, tmp_path):
     process = subprocess.Popen(
         [*command_of(ONE, few, tmp_path), "recipe.epochs=1000"], cwd=ROOT, env=stage.environment, stdout=subprocess.PIPE
@@ -356,6 +425,23 @@ def test_a_stage_goes_on_where_tracking_is_out_of_reach(stage, few, tmp_path):
     assert ended.returncode == 0, ended.stderr
     assert "MLflow can't be reached" in ended.stdout + ended.stderr
     assert (tmp_path / "out" / "test.npy").is_file()
+
+
+def test_a_warning_does_not_tell_the_password(stage, few, tmp_path):
+    secret = stage.environment | {"MLFLOW_TRACKING_URI": "http://me:s3cret@127.0.0.1:9"}
+    ended = stage("ngram", f"data={few}", f"out={tmp_path}/out", env=secret)
+    said = ended.stdout + ended.stderr
+    assert ended.returncode == 0 and "MLflow can't be reached" in said and "s3cret" not in said
+
+
+def test_runs_that_begin_in_the_same_second_have_folders_of_their_own(stage, few, tmp_path):
+    """Without hydra.run.dir; in a grid likewise."""
+    command = [sys.executable, "-m", "pipeline.ngram", f"data={few}"]
+    where = {"cwd": tmp_path, "env": stage.environment | {"PYTHONPATH": str(ROOT)}}
+    started = [subprocess.Popen([*command, f"ngram={name}"], **where) for name in ("kn3", "kn4", "interpolated3")]
+    assert [process.wait() for process in started] == [0, 0, 0]
+    made = [read_json(file) for file in (tmp_path / "outputs").rglob("run.json")]
+    assert {each["name"] for each in made} == {"kn3", "kn4", "interpolated3"}
 
 
 def test_writers_that_begin_at_the_same_moment_share_one_group(stage, few, tmp_path):

@@ -2,7 +2,6 @@
 figure is bit for bit the same. A claim or a row of the report can then not have been chosen there."""
 
 import dataclasses
-import shutil
 
 import numpy as np
 import pandas as pd
@@ -10,8 +9,8 @@ import pytest
 from conftest import composed
 
 from pipeline import claims, cluster, features, mix, ngram, report, shortlist, train
-from pipeline.data.corpus import read_corpus
-from pipeline.data.files import read_json
+from pipeline.data.corpus import read_corpus, write_corpus
+from pipeline.data.files import digest, read_json
 
 TINY = ["model.h=4", "model.m=3", "recipe.epochs=3", "recipe.batch=64", "recipe.samples=100"]
 TABLE = [
@@ -56,10 +55,10 @@ def both(few, tmp_path_factory):
     """Two folders of the small pipeline: on the corpus, and on the corpus with noise for test."""
     folder = tmp_path_factory.mktemp("untouched")
     noised = folder / "noised" / "data"
-    shutil.copytree(few, noised)
     corpus = read_corpus(few)
     noise = np.random.default_rng(0).integers(0, len(corpus.vocabulary), len(corpus.test)).astype(corpus.test.dtype)
-    np.save(noised / "test.npy", noise)
+    counts = corpus.counts | {"digest": digest(corpus.train, corpus.valid, noise)}
+    write_corpus(noised, dataclasses.replace(corpus, test=noise, counts=counts))
     small_pipeline(few, folder / "real")
     small_pipeline(noised, folder / "noised")
     return folder / "real", folder / "noised"

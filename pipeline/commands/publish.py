@@ -41,7 +41,8 @@ def run(given: argparse.Namespace) -> None:
     except KeyboardInterrupt:
         raise KeyboardInterrupt(GO_ON) from None
     except tracking.unreachable() as error:
-        raise InputError(f"publishing stopped: {' '.join(str(error).split())[:300]}; {GO_ON}") from error
+        said = " ".join(tracking.without_password(str(error)).split())[:300]
+        raise InputError(f"publishing stopped: {said}; {GO_ON}") from error
 
 
 @contextmanager
@@ -84,7 +85,8 @@ def _publish(root: Path, names: list[str] | None) -> None:
     grids = sorted((root / "reports").glob("search-*.csv"))
     for table in grids:
         publisher.publish_grid(table)
-    print(f"{len(runs)} runs and {len(grids)} grids in {publisher.client.tracking_uri}")
+    place = tracking.without_password(publisher.client.tracking_uri)
+    print(f"{len(runs)} runs and {len(grids)} grids in {place}")
     ids = {name: publisher.logged(result) for name, result in served.items()}
     for name in tqdm([name for name in chosen if not ids[name]], desc="models", disable=None):
         ids[name] = publisher.log_model(name, served[name], runs[served[name].folder])

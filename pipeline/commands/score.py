@@ -6,7 +6,6 @@ scored too, as in training. Logarithms are natural; in CSV the sums go to standa
 """
 
 import argparse
-
 import sys
 
 from pipeline.commands.command import MODEL, Parser, Session, add_places, add_text

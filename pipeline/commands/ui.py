@@ -34,7 +34,8 @@ def run(given: argparse.Namespace) -> None:
         client = tracking.open_client()
         experiments = {found.name: found.experiment_id for found in client.search_experiments()}
     except tracking.unreachable() as error:
-        raise InputError(f"the store of runs can't be opened: {' '.join(str(error).split())[:300]}") from error
+        said = " ".join(tracking.without_password(str(error)).split())[:300]
+        raise InputError(f"the store of runs can't be opened: {said}") from error
     ours = [name for name in experiments if name.startswith("nplm-")]
     if not ours:
         raise InputError("no runs yet: `make repro` makes them, `make publish` those of results that are there")

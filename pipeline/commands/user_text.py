@@ -19,9 +19,9 @@ from pipeline.text.vocabulary import PROPER
 
 CONTEXT = 32  # marks before a text: more than any model looks back
 OPENING = re.compile(r'(?:(?<=[\s(\[-])|^)"|\u201c')  # a straight quotation mark that opens, or a printed one
-DASH = re.compile(r"\s*(?:--+|\u2014|(?<!\d)\u2013|\u2013(?!\d))\s*")
+DASH = re.compile(r"--+|\u2014|(?<!\d)\u2013|\u2013(?!\d)")
 SIGN = re.compile(r"``|''|--|[^\w\s]")
-AROUND = re.compile(r"(\W*)(.*?)(\W*)", re.DOTALL)  # the signs before and behind, and what stands between
+MOST = 4  # signs that a word of a vocabulary may begin or end with; without a bound a run of signs takes cubic time
 
 
 def words_of(text: str, corpus: Corpus, tokens: bool = False) -> list[str]:
@@ -72,13 +72,20 @@ def _spelled(line: str, known: set[str]) -> str:
     return line
 
 
+def _around(chunk: str) -> tuple[str, str, str]:
+    """The signs before and behind, and what stands between, from the first letter or digit to the last."""
+    place = [k for k, sign in enumerate(chunk) if sign.isalnum() or sign == "_"]
+    first, last = (place[0], place[-1] + 1) if place else (len(chunk), len(chunk))
+    return chunk[:first], chunk[first:last], chunk[last:]
+
+
 def _whole(line: str, known: set[str]) -> list[str]:
     """Words apart by white space; of the signs around one as few are taken off as make it a known word, or all."""
     words = []
     for chunk in line.split():
-        front, core, behind = AROUND.fullmatch(chunk).groups()
-        front, behind = SIGN.findall(front), SIGN.findall(behind)
-        places = product(range(len(front) + 1), range(len(behind) + 1))
+        before, core, after = _around(chunk)
+        front, behind = SIGN.findall(before), SIGN.findall(after)
+        places = product(range(max(0, len(front) - MOST), len(front) + 1), range(min(len(behind), MOST) + 1))
         for first, last in sorted(places, key=lambda place: place[0] - place[1]):
             if "".join([*front[first:], core, *behind[:last]]) in known:
                 break

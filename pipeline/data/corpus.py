@@ -8,10 +8,11 @@ import pandas as pd
 
 from pipeline.data import evaluation
 from pipeline.data.errors import InputError
-from pipeline.data.files import read_json, write_json
+from pipeline.data.files import digest, read_array, read_json, write_json
 from pipeline.data.symbols import TEXT
 
 SPLITS = ("train", "valid", "test")
+COUNTS = "counts.json"
 
 
 @dataclass(frozen=True)
@@ -45,23 +46,48 @@ class Corpus:
 
 
 def write_corpus(folder: Path, corpus: Corpus) -> None:
-    """vocabulary.txt, train/valid/test.npy, texts.csv, counts.json."""
+    """vocabulary.txt, train/valid/test.npy, texts.csv, counts.json; the last file says that all are there."""
     folder.mkdir(parents=True, exist_ok=True)
+    (folder / COUNTS).unlink(missing_ok=True)
     (folder / "vocabulary.txt").write_text("\n".join(corpus.vocabulary) + "\n", encoding="utf-8")
     for split in SPLITS:
         np.save(folder / f"{split}.npy", corpus.ids(split))
     corpus.texts.to_csv(folder / "texts.csv", index=False)
-    write_json(folder / "counts.json", corpus.counts)
+    write_json(folder / COUNTS, corpus.counts)
 
 
 def read_corpus(folder: str | Path) -> Corpus:
-    """What write_corpus wrote. Raises InputError where it is not there."""
+    """What write_corpus wrote. Raises InputError where it is not there, or not as it was written."""
     folder = Path(folder)
-    if not (folder / "counts.json").is_file():
+    if not (folder / COUNTS).is_file():
         raise InputError(f"no preprocessed corpus in {folder}: run `dvc repro preprocess`, or give the folder as data=")
-    return Corpus(
-        vocabulary=(folder / "vocabulary.txt").read_text(encoding="utf-8").split("\n")[:-1],
-        **{split: np.load(folder / f"{split}.npy") for split in SPLITS},
-        texts=pd.read_csv(folder / "texts.csv", keep_default_na=False, dtype={"name": str}),
-        counts=read_json(folder / "counts.json"),
-    )
+    try:
+        corpus = Corpus(
+            vocabulary=(folder / "vocabulary.txt").read_text(encoding="utf-8").split("\n")[:-1],
+            **{split: read_array(folder / f"{split}.npy") for split in SPLITS},
+            texts=pd.read_csv(folder / "texts.csv", keep_default_na=False, dtype={"name": str}),
+            counts=read_json(folder / COUNTS),
+        )
+        fault = _fault(corpus)
+    except (InputError, OSError, ValueError, KeyError, TypeError) as error:  # pandas' and UTF-8's are ValueErrors
+        fault = str(error)
+    if fault:
+        raise InputError(f"the corpus in {folder} is not as preprocess wrote it: {fault}; run preprocess again")
+    return corpus
+
+
+def _fault(corpus: Corpus) -> str:
+    """What of a corpus does not fit the rest; '' where all fits."""
+    words, splits = corpus.vocabulary, [corpus.ids(split) for split in SPLITS]
+    if len(set(words)) != len(words) or len(words) != corpus.counts["vocabulary"]:
+        return f"vocabulary.txt has {len(words):,} lines, {len(set(words)):,} different ones"
+    for name, ids in zip(SPLITS, splits, strict=True):
+        if ids.ndim != 1 or ids.dtype != np.int32:
+            return f"{name}.npy holds {ids.dtype} of shape {ids.shape}"
+    if digest(*splits) != corpus.counts["digest"]:
+        return f"the ids are not those whose digest {COUNTS} has"
+    texts = corpus.texts
+    tokens = (texts["end"] - texts["first"]).groupby(texts["split"]).sum()
+    if [tokens.get(split, 0) for split in SPLITS] != [len(ids) for ids in splits]:
+        return "texts.csv does not hold each token once"
+    return ""

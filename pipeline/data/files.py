@@ -11,10 +11,19 @@ from pathlib import Path
 
 import numpy as np
 
+from pipeline.data.errors import InputError
+
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """A temporary path beside `path` that takes its place when the block ends well, and vanishes when not."""
+    """A temporary path beside `path` that takes its place when the block ends well, and vanishes when not.
+
+    Where `path` is a link, the file that it leads to is replaced. Raises InputError where that is no regular file, such
+    as a folder or /dev/null.
+    """
+    path = path.resolve()
+    if path.exists() and not path.is_file():
+        raise InputError(f"{path} is no regular file, and only such a file is replaced: give another place")
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=path.suffix)
     os.close(handle)
@@ -36,8 +45,19 @@ def write_json(path: Path, values: dict) -> None:
 
 
 def read_json(path: Path) -> dict:
-    """What write_json wrote."""
-    return json.loads(path.read_text(encoding="utf-8"))
+    """What write_json wrote. Raises InputError where it is damaged."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:  # UnicodeDecodeError is one
+        raise InputError(f"{path} is damaged ({error}): make it again") from error
+
+
+def read_array(path: Path) -> np.ndarray:
+    """An array as numpy.save wrote it. Raises InputError where the file is damaged or holds anything else."""
+    try:
+        return np.load(path, allow_pickle=False)
+    except (ValueError, EOFError, OSError) as error:
+        raise InputError(f"{path} is damaged or no array ({error}): make it again") from error
 
 
 def write_timing(path: Path, seconds: dict[str, float]) -> None:

@@ -8,7 +8,9 @@ import numpy as np
 from pipeline.data import evaluation
 from pipeline.data.corpus import Corpus
 from pipeline.data.errors import InputError
-from pipeline.data.files import write_json
+from pipeline.data.files import read_array, write_json
+
+ABOVE = 1e-4  # how far above 0 rounding may put the logarithm of a probability
 
 
 def write_predictions(folder: Path, corpus: Corpus, raw: dict[str, np.ndarray]) -> dict[str, float]:
@@ -42,12 +44,20 @@ def _save(path: Path, array: np.ndarray, ids: np.ndarray) -> None:
     np.save(path, array.astype(np.float32))
 
 
-def read_predictions(folder: str | Path, split: str) -> np.ndarray:
-    """Natural-log probabilities (T,) float32. split: valid, test, raw/train, raw/valid or raw/test."""
+def read_predictions(folder: str | Path, split: str, tokens: int) -> np.ndarray:
+    """Natural-log probabilities (T,) float32 of so many tokens. split: valid, test, raw/train, raw/valid or raw/test.
+
+    Raises InputError where they are not there, or are not logarithms of probabilities, one for each token.
+    """
     path = Path(folder) / f"{split}.npy"
     if not path.is_file():
         raise InputError(f"no predictions in {path}: run the stage that makes them, such as `dvc repro train@mlp9-0`")
-    return np.load(path)
+    array = read_array(path)
+    if array.shape != (tokens,) or array.dtype != np.float32:
+        raise InputError(f"{path} holds {array.dtype} of shape {array.shape} for {tokens:,} tokens: make it again")
+    if not (np.isfinite(array) & (array <= ABOVE)).all():
+        raise InputError(f"{path} holds what is no logarithm of a probability: make it again")
+    return array
 
 
 def folder_of(name: str, places: Sequence[str | Path], stage: str = "") -> Path:

@@ -25,5 +25,5 @@ def texts_of(corpus: Corpus, split: str) -> pd.DataFrame:
 
 def sums(texts: pd.DataFrame, folders: list[Path], array: str) -> np.ndarray:
     """A model's log-probability of each text by each seed, (seeds, texts); array: as read_predictions has it."""
-    first = texts["first"].to_numpy()
-    return np.stack([resampling.text_sums(read_predictions(folder, array), first) for folder in folders])
+    first, tokens = texts["first"].to_numpy(), int(texts["tokens"].sum())
+    return np.stack([resampling.text_sums(read_predictions(folder, array, tokens), first) for folder in folders])

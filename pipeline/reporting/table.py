@@ -136,15 +136,17 @@ def _line(name: str, table: Table, corpus: Corpus) -> dict:
     line = {"row": paper.row or name, "seeds": len(folders)} | shape(folders[0], table.predictions)
     line |= {f"paper_{split}": getattr(paper, split) for split in SPLITS}
     if (folders[0] / "raw" / "train.npy").is_file():
-        line["train"] = perplexity(read_predictions(folders[0], "raw/train"))
+        line["train"] = perplexity(read_predictions(folders[0], "raw/train", len(corpus.train)))
     for split in ("valid", "test"):
-        seen = ~corpus.unseen[corpus.ids(split)]
+        ids = corpus.ids(split)
+        seen = ~corpus.unseen[ids]
         for array, column in ((f"raw/{split}", f"{split}_raw"), (split, split)):
-            values = [perplexity(read_predictions(folder, array)) for folder in folders]
+            values = [perplexity(read_predictions(folder, array, len(ids))) for folder in folders]
             line[column] = np.mean(values)
             if len(values) > 1:
                 line[f"{column}_sd"] = np.std(values, ddof=1)
-        line[f"{split}_seen"] = np.mean([perplexity(read_predictions(folder, split)[seen]) for folder in folders])
+        of_seen = [perplexity(read_predictions(folder, split, len(ids))[seen]) for folder in folders]
+        line[f"{split}_seen"] = np.mean(of_seen)
     return line
 
 

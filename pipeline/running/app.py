@@ -8,7 +8,7 @@ import signal
 import sys
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import hydra
@@ -51,6 +51,7 @@ def run(stage: str, schema: type, main: Callable[..., None], timed: bool = False
     except InputError as error:
         sys.exit(exit_code(str(error)))
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends a stage as Ctrl-C does
+    sys.argv += _own_folder(sys.argv[1:])
     ConfigStore.instance().store(name=f"{stage}_schema", node=schema)
     # Hydra's own handler prints hints over several lines and exits; with this set, errors reach us whole.
     os.environ.setdefault("HYDRA_FULL_ERROR", "1")
@@ -88,6 +89,14 @@ def run(stage: str, schema: type, main: Callable[..., None], timed: bool = False
         sys.exit(exit_code(one_line(error, stage)))
     except KeyboardInterrupt as stop:
         sys.exit(exit_code(" ".join(["stopped", *map(str, stop.args)]), 130))
+
+
+def _own_folder(arguments: Sequence[str]) -> list[str]:
+    """Overrides for a folder that no other run has: Hydra's own default is the second of the start, which two share."""
+    folder = f"${{now:%Y-%m-%d}}/${{now:%H-%M-%S}}-{os.getpid()}"
+    usual = {"hydra.run.dir": f"outputs/{folder}", "hydra.sweep.dir": f"multirun/{folder}"}
+    given = {argument.partition("=")[0] for argument in arguments}
+    return [f"{key}={value}" for key, value in usual.items() if key not in given]
 
 
 def cost(start: float) -> dict[str, float]:

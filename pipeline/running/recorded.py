@@ -1,13 +1,18 @@
 """What each stage with a result of its own does around its work: it opens a run in MLflow, takes the time, and leaves
 `run.json` beside the result, the last file of all."""
 
+import hashlib
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from filelock import FileLock, Timeout
+
 from pipeline.data import record
 from pipeline.data.corpus import Corpus
+from pipeline.data.errors import InputError
 from pipeline.data.files import write_timing
 from pipeline.running import tracking
 from pipeline.running.app import cost
@@ -28,7 +33,8 @@ def recorded(
         return
     start = time.perf_counter()
     data, out = Path(config.data), Path(config.out)
-    with tracking.run(made, experiment_name(data), run_id_file) as tracked:
+    with alone(out), tracking.run(made, experiment_name(data), run_id_file) as tracked:
+        (out / record.FILE).unlink(missing_ok=True)  # the folder is whole again when it has this file again
         tracked.reads(data, made.data)
         yield tracked
         spent = cost(start) | tracked.costs
@@ -36,6 +42,24 @@ def recorded(
         tracked.cost(spent)
         made.write(out)
         tracked.files(*(out / name for name in FILES))
+
+
+@contextmanager
+def alone(out: Path) -> Iterator[None]:
+    """While the block runs, no other process of this machine writes a result into the folder.
+
+    Raises InputError where one does. The lock lies outside, since what is in the folder is the result.
+    """
+    name = hashlib.sha256(str(out.resolve()).encode()).hexdigest()[:24]
+    lock = FileLock(Path(tempfile.gettempdir(), f"nplm-{name}.lock"))
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        raise InputError(f"out={out}: another process writes into this folder; wait, or give another") from None
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 FILES = (record.FILE, "metrics.json", "curve.csv")  # of a result, small enough to be shown in MLflow

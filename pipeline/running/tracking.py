@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from pipeline.running.keys import ROOT
 
@@ -356,5 +357,12 @@ def strings(tags: Mapping[str, object]) -> dict[str, str]:
     return {key: str(value) for key, value in tags.items()}
 
 
+def without_password(text: str) -> str:
+    """A text in which the password of MLFLOW_TRACKING_URI, if it has one, is not to be read."""
+    password = urlsplit(os.environ.get("MLFLOW_TRACKING_URI", "")).password
+    return text.replace(password, "***") if password else text
+
+
 def _warn(error: Exception) -> None:
-    log.warning("MLflow can't be reached, so this run is not tracked; its results are safe. %s", str(error)[:300])
+    said = without_password(str(error))[:300]
+    log.warning("MLflow can't be reached, so this run is not tracked; its results are safe. %s", said)

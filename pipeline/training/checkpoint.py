@@ -2,6 +2,8 @@
 
 import hashlib
 import json
+import logging
+import pickle
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -15,6 +17,8 @@ from pipeline.data.files import replacing
 from pipeline.training import stopping
 
 PIPELINE = Path(__file__).parents[1]
+
+log = logging.getLogger(__name__)
 
 
 class CheckpointFile:
@@ -53,8 +57,16 @@ class CheckpointFile:
         """The new file is written and will now replace the old one."""
 
     def read(self) -> dict | None:
-        """What the file holds, or None where there is none."""
-        return torch.load(self.path, weights_only=True, map_location="cpu") if self.path.is_file() else None
+        """What the file holds, or None where there is none. A damaged file is put aside, with a warning."""
+        if not self.path.is_file():
+            return None
+        try:
+            return torch.load(self.path, weights_only=True, map_location="cpu")
+        except (RuntimeError, EOFError, pickle.UnpicklingError) as error:
+            aside = self.path.with_suffix(".damaged")
+            self.path.replace(aside)
+            log.warning("the checkpoint is damaged (%s), so training starts again; the file is now %s", error, aside)
+            return None
 
 
 class Forgetful:
