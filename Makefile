@@ -113,6 +113,7 @@ demo: .venv/installed  ## every stage on 20 texts with a tiny network, in output
 	python -m pipeline.mix name=mlp9-mixed data=$(DEMO)/data predictions=[$(DEMO)/predictions] out=$(DEMO)/predictions/mlp9-mixed/0
 	python -m pipeline.report table=demo data=$(DEMO)/data clusters=$(DEMO)/clusters/150/classes.csv out=$(DEMO)/reports
 	@cat $(DEMO)/reports/demo.md
+	@echo; echo "Next: make ui shows these runs in MLflow, nplm train --help the keys of a training, make repro makes Table 1."
 
 verify: .venv/installed  ## are this run's perplexities those of the committed table?
 	python -m pipeline.commands verify

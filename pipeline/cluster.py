@@ -28,7 +28,7 @@ class Config:
     thorough: bool
     annealing: int = above_zero()
     temperature: float = above_zero()
-    seed: int
+    seed: int = at_least(0)
     data: str
     out: str
     timing: str

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from pipeline.data import mixture
-from pipeline.data.constraints import above_zero, check
+from pipeline.data.constraints import above_zero, at_least, check
 from pipeline.data.corpus import Corpus, read_corpus
 from pipeline.data.errors import InputError
 from pipeline.data.files import write_json
@@ -55,11 +55,12 @@ class Config:
     mix: Mix
     data: str
     predictions: list[str]
-    seed: int
+    seed: int = at_least(0)
     out: str
     timing: str
 
     def __post_init__(self):
+        check(self)
         self.name = self.name or "+".join(part.split("/")[0] for part in self.mix.components)
 
 

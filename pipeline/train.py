@@ -46,7 +46,7 @@ class Config:
     score_train: bool
     features: str
     checkpoints: str
-    checkpoint_seconds: float
+    checkpoint_seconds: float = at_least(0)
     keep_state: bool
     resume: str
     out: str

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from pipeline.data.constraints import above_zero, at_least, check
 from pipeline.data.corpus import read_corpus
 from pipeline.data.errors import InputError
 from pipeline.data.predictions import folder_of
@@ -24,15 +25,18 @@ class Config:
     """conf/word_map.yaml."""
 
     plane: str
-    drawn: int
+    drawn: int = above_zero()
     neighbours: str
     words: list[str]
-    count: int
-    seen: int
+    count: int = above_zero()
+    seen: int = at_least(0)
     data: str
     predictions: list[str]
     out: str
     timing: str
+
+    def __post_init__(self):
+        check(self)
 
 
 def main(config: Config) -> None:

@@ -47,6 +47,8 @@ def test_what_is_allowed_passes_through_omegaconf():
         ({"rate": 0}, r"^inner\.rate=0\.0: must be above zero$"),
         ({"rate": math.nan}, r"^inner\.rate=nan: must be a finite number$"),
         ({"rate": math.inf}, r"^inner\.rate=inf: must be a finite number$"),
+        ({"rate": 1e308}, r"^inner\.rate=1e\+308: must lie between -1e\+12 and 1e\+12$"),
+        ({"order": 10**18}, r"^inner\.order=1000000000000000000: must lie between -1e\+12 and 1e\+12$"),
     ],
 )
 def test_what_is_not_allowed_is_named(values, says):

@@ -302,6 +302,7 @@ def test_text_that_is_not_utf8_names_the_line(tmp_path):
 
 @pytest.mark.parametrize("option", ["corpus.train=2000000", "corpus.train=0.9 corpus.valid=0.2", "corpus.raw=/nowhere"])
 def test_splits_and_places_that_cannot_be(brown_raw, tmp_path, option):
-    overrides = [f"corpus.raw={brown_raw}", *FEW, f"out={tmp_path}", *option.split()]
+    given = option.replace("/nowhere", f"{tmp_path}/nowhere").split()
+    overrides = [f"corpus.raw={brown_raw}", *FEW, f"out={tmp_path}", *given]
     with pytest.raises(InputError, match=r"corpus\.(train|raw)="):
         preprocess.main(composed("preprocess", preprocess.Config, *overrides))

@@ -209,8 +209,8 @@ def test_a_mistake_is_one_line_and_ctrl_c_another(few, monkeypatch, capsys):
         ([], "arguments are required: VERB"),
         (["scor"], "invalid choice: 'scor'"),
         (["score"], "arguments are required: MODEL; `nplm score --help` shows what to give"),
-        (["score", "kn3", "--data", "/nowhere"], "no preprocessed corpus in /nowhere: run `make repro`, or give"),
-        (["score", "kn3", "--data", str(few), "--predictions", "/nowhere"], "no model 'kn3' in /nowhere; there are"),
+        (["score", "kn3", "--data", f"{few}/no"], f"no preprocessed corpus in {few}/no: run `make repro`, or give"),
+        (["score", "kn3", "--data", f"{few}", "--predictions", f"{few}/no"], f"no model 'kn3' in {few}/no; there are"),
     ):
         ended = nplm(*words)
         assert ended.returncode == 2 and ended.stdout == "", ended

@@ -1,6 +1,7 @@
 """What `nplm publish` reads from the results of stages and writes into a store: a few tiny results, really made."""
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ import pandas as pd
 import pytest
 from conftest import composed
 from mlflow.entities import Run
+from mlflow.utils.file_utils import local_file_uri_to_path
 
 from pipeline import cluster, features, mix, ngram, out_of_vocabulary, train
 from pipeline.commands import publisher, results
@@ -157,6 +159,12 @@ def test_a_published_model_says_what_the_command_says(root, tmp_path, monkeypatc
     assert answer["perplexity"][0] == pytest.approx(scored["perplexity"], rel=1e-5)
     assert [word["word"] for word in answer["words"][0]] == [row["word"] for row in scored["rows"]]
     assert answer["words"][1] == []
+    client = tracking.open_client()
+    (model,) = client.search_logged_models([tracking.experiment_of(client, EXPERIMENT)])
+    shutil.rmtree(local_file_uri_to_path(model.artifact_location))  # as when the folder of artifacts is deleted
+    publish(root, name)
+    assert "nplm@best, version 2" in capsys.readouterr().out
+    assert mlflow.pyfunc.load_model("models:/nplm@best")
 
 
 def test_models_that_are_not_there_are_named(root, capsys):
@@ -221,8 +229,8 @@ def test_a_store_out_of_reach_and_a_corpus_that_is_gone_end_in_one_line(copied, 
         return line
 
     with monkeypatch.context() as elsewhere:
-        elsewhere.setenv("MLFLOW_TRACKING_URI", "sqlite:////nowhere/mlflow.db")
-        assert "publishing stopped: MLFLOW_TRACKING_URI=sqlite:////nowhere/mlflow.db: no such" in refused()
+        elsewhere.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{copied}/nowhere/mlflow.db")
+        assert f"publishing stopped: MLFLOW_TRACKING_URI=sqlite:///{copied}/nowhere/mlflow.db: no such" in refused()
     (copied / "mlflow.db").write_text("this is no database, and long enough for SQLite to see it at once")
     assert refused().startswith("error: publishing stopped: (sqlite3.DatabaseError) file is not a database")
     (copied / "data" / "brown").unlink()

@@ -14,6 +14,7 @@ from mlflow import MlflowClient
 from mlflow.entities import LoggedModelStatus, Run
 from mlflow.exceptions import MlflowException
 from mlflow.models import Model
+from mlflow.utils.file_utils import local_file_uri_to_path
 
 from pipeline.commands import models, served
 from pipeline.commands.results import BROWN, Result, paper_rows
@@ -137,10 +138,11 @@ class Publisher:
         return run
 
     def logged(self, result: Result) -> str:
-        """The id of a result's model in the store, "" where it is not there."""
+        """The id of a result's model in the store, "" where it, or the folder with its files, is not there."""
         condition = f"tags.`{OUTPUT}` = '{result.digest}'"
         logged = self.client.search_logged_models([self.experiment(result.data)], filter_string=condition)
-        return next((model.model_id for model in logged if model.status == LoggedModelStatus.READY), "")
+        ready = (model for model in logged if model.status == LoggedModelStatus.READY)
+        return next((model.model_id for model in ready if _has_files(model.artifact_location)), "")
 
     def log_model(self, name: str, result: Result, run: Run) -> str:
         """Logs a result's model in its run; its id."""
@@ -190,6 +192,11 @@ class Publisher:
         version = same[0] if same else self.client.create_model_version(MODEL, source, model_id=model_id)
         self.client.set_registered_model_alias(MODEL, ALIAS, version.version)
         return str(version.version)
+
+
+def _has_files(place: str) -> bool:
+    """Whether a place of artifacts is there, as far as this machine can see."""
+    return not place.startswith(("file:", "/")) or Path(local_file_uri_to_path(place)).is_dir()
 
 
 def _wrote(run: Run, table: Path, figures: dict[str, float]) -> bool:

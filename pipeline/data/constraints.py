@@ -12,6 +12,7 @@ from typing import Any
 from pipeline.data.errors import InputError
 
 KEY = "constraint"  # in a field's metadata, which OmegaConf leaves alone
+LARGEST = 10**12  # of any number, either way: beyond it lie slips, and numbers that torch and numpy can't take
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,17 +43,27 @@ def at_least(least: float, below: float = math.inf, default: Any = dataclasses.M
 
 
 def check(config: Any, prefix: str = "") -> None:
-    """Raises InputError that names the first key of a dataclass whose value is not what the key's field declares.
+    """Raises InputError that names the first key of a dataclass whose value is not what the key's field declares, or a
+    number that is not finite or beyond LARGEST.
 
     prefix: what the user writes before the key, such as `recipe.`.
     """
     for field in dataclasses.fields(config):
         constraint, value = field.metadata.get(KEY), getattr(config, field.name)
+        remedy = _beyond(value)
         if constraint and constraint.when(config) and not constraint.holds(value):
-            remedy = constraint.remedy
-            if isinstance(value, float) and not math.isfinite(value):
-                remedy = "must be a finite number"
+            remedy = remedy or constraint.remedy
+        if remedy:
             raise InputError(f"{prefix}{field.name}={value!r}: {remedy}")
+
+
+def _beyond(value: Any) -> str:
+    """What is wrong with a number whatever its key; '' for nothing."""
+    if not isinstance(value, (int, float)):
+        return ""
+    if not math.isfinite(value):
+        return "must be a finite number"
+    return "" if abs(value) <= LARGEST else f"must lie between {-LARGEST:.0e} and {LARGEST:.0e}"
 
 
 def _field(constraint: Constraint, default: Any) -> Any:

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from pipeline.data.errors import InputError
 
 BATCH = 1024  # contexts that are scored at a time
+LARGEST = 100_000  # n, h or m: beyond it lie slips, which would ask for more memory than there is
 # Candidates of a product in bfloat16 are filled up to a multiple: oneDNN makes and keeps code for each size that it
 # meets, which with any number of candidates takes a sixth of MLP9's step and 300 MB.
 WIDTH = 64
@@ -39,6 +40,9 @@ class Architecture:
     def __post_init__(self):
         if self.family not in families():
             raise InputError(f"model.family={self.family!r}: choose one of {', '.join(families())}")
+        for key in ("n", "h", "m"):
+            if getattr(self, key) > LARGEST:
+                raise InputError(f"model.{key}={getattr(self, key)}: at most {LARGEST:,}")
         if self.n < 2:
             raise InputError(f"model.n={self.n}: the network needs at least one word of context, so n >= 2")
         if self.h < 0:

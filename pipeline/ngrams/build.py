@@ -29,7 +29,7 @@ class Ngram:
     """conf/ngram/<name>.yaml; what a kind does not use keeps its default."""
 
     kind: str = one_of("interpolated", "kneser_ney", "class", "arpa")  # arpa: read from `path`
-    order: int = at_least(1, default=3)  # n
+    order: int = at_least(1, below=1000, default=3)  # n
     tolerance: float = above_zero(default=1e-9)  # interpolated: EM ends when the mean log-likelihood rises by less
     backoff: bool = False  # kneser_ney, class: the back-off form instead of the interpolated one
     drop: bool = False  # kneser_ney, class: n-grams of order >= 3 seen once are left out

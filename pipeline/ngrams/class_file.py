@@ -22,7 +22,11 @@ def read(path: Path, vocabulary: list[str]) -> np.ndarray:
     """The class (V,) of each word of the vocabulary. Raises InputError where file and vocabulary don't fit."""
     if not path.is_file():
         raise InputError(f"no word classes in {path}: run the stage that makes them, such as `dvc repro cluster@500`")
-    table = pd.read_csv(path, keep_default_na=False).set_index("word")["class"]
-    if len(table) != len(vocabulary) or not table.index.isin(vocabulary).all():
+    try:
+        table = pd.read_csv(path, keep_default_na=False).set_index("word")["class"]
+    except (KeyError, ValueError) as error:  # pandas' own errors are ValueErrors
+        raise InputError(f"{path} is no file of word classes ({error}): cluster again") from error
+    whole = table.index.is_unique and set(table.index) == set(vocabulary)
+    if not whole or not pd.api.types.is_integer_dtype(table) or table.min() < 0:
         raise InputError(f"{path}: not the classes of this vocabulary of {len(vocabulary):,} words; cluster again")
     return table.loc[vocabulary].to_numpy()

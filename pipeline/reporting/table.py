@@ -63,6 +63,8 @@ class Table:
     note: str = ""  # what to know before reading it
 
     def __post_init__(self):
+        if not self.seeds or len(set(self.seeds)) < len(self.seeds):
+            raise InputError(f"table.seeds={self.seeds}: give one seed or more, none twice")
         unknown = [name for name in [*self.rows, *self.yardsticks] if name not in self.names]
         if unknown:
             raise InputError(f"table: {', '.join(unknown)}: no stage of table.models makes it, and table.also lacks it")

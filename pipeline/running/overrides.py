@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
 from pipeline.data.errors import InputError
-from pipeline.running.keys import groups, keys, optional_groups
+from pipeline.running.keys import groups, keys, names, optional_groups
 
 
 def check(stage: str, arguments: Sequence[str]) -> None:
@@ -16,12 +16,23 @@ def check(stage: str, arguments: Sequence[str]) -> None:
     arguments: of the command line. Values are Hydra's and the schema's to check.
     """
     written = [argument for argument in arguments if not argument.startswith("-")]
+    grid = not {"-m", "--multirun"}.isdisjoint(arguments)
+    elsewhere = any(argument.startswith(("--config-dir", "-cd")) for argument in arguments)  # which has files of its own
     for argument in written:
         key = argument.partition("=")[0].lstrip("+~")
         if key.startswith(("hydra.", "hydra/")) or ("=" not in argument and argument[0] != "~"):
             continue
         if not _has(stage, key.partition("@")[0]):
             raise InputError(f"{key}: {unknown(stage, key)}")
+        if key in (*groups(stage), *optional_groups(stage)) and not elsewhere:
+            _check_names(key, argument.partition("=")[2], grid)
+
+
+def _check_names(group: str, value: str, grid: bool) -> None:
+    """Raises InputError where a group is given anything but the name of a file, or in a grid several."""
+    for name in value.split(",") if grid else [value]:
+        if name.strip() not in names(group):
+            raise InputError(f"{group}={name}: choose one of {', '.join(names(group))}")
 
 
 def unknown(stage: str, key: str) -> str:
