@@ -26,14 +26,14 @@ stages = dvc stage list --name-only $(1) | { grep -E '(^|:)($(2))@' || true; } |
 .PHONY: help repro beyond table2 ap faithful page bench costs publish search demo verify test test-all lint ui lock clean
 .DEFAULT_GOAL := help
 
-# One target at a time: two that make the same result at once would end in DVC's "is busy".
+# Targets in one checkout take turns, line by line: two that make the same result at once would end in DVC's "is busy".
 ifneq ($(shell command -v flock),)
-repro beyond table2 ap faithful page bench: private SHELL := flock
-repro beyond table2 ap faithful page bench: private .SHELLFLAGS := .make.lock /bin/bash -eu -o pipefail -c
+repro beyond table2 ap faithful page costs search bench: private SHELL := flock
+repro beyond table2 ap faithful page costs search bench: private .SHELLFLAGS := .make.lock /bin/bash -eu -o pipefail -c
 .PHONY: turn
 turn:
 	@flock --nonblock .make.lock true || echo "another target is under way in this checkout; this one waits for it"
-repro beyond table2 ap faithful page bench: turn
+repro beyond table2 ap faithful page costs search bench: turn
 endif
 
 help:  ## this list

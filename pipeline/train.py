@@ -1,7 +1,6 @@
 """Stage train: one network with one seed, from ids to weights, learning curve and log-probabilities."""
 
 import logging
-import math
 import os
 import shutil
 import time
@@ -23,7 +22,7 @@ from pipeline.data.record import Record, check_corpus, describe, read
 from pipeline.networks.base import Architecture, Network, contexts, score
 from pipeline.running import app, tracking
 from pipeline.running.recorded import recorded
-from pipeline.training import checkpoint, processes, stopping
+from pipeline.training import checkpoint, interrupts, processes
 from pipeline.training.recipe import Recipe
 from pipeline.training.trainer import Epoch, Progress, Trainer
 
@@ -86,7 +85,7 @@ def _run(config: Config, joined: processes.Ranks) -> None:
         earlier = Progress()  # what another training, gone on from here, has done
         if config.resume:
             state = _state_of(config, corpus)
-            earlier = Progress(**checkpoint.CheckpointFile(state, math.inf).read()["progress"])
+            earlier = Progress(**checkpoint.read_state(state)["progress"])
             if not path.is_file():
                 shutil.copyfile(state, path)
         with recorded("train", config, corpus, joined.first, checkpoint.run_id_file(path)) as run:
@@ -181,15 +180,15 @@ def _train(trainer: Trainer, config: Config, joined: processes.Ranks, run: track
     """
     total = len(trainer.windows) * config.recipe.epochs
     if trainer.words:
-        log.info("resuming from word %s of %s, epoch %d", f"{trainer.words:,}", f"{total:,}", _epoch(trainer.progress))
+        log.info("resuming from word %s of %s", f"{trainer.words:,}", f"{total:,}")
     for line in trainer.progress.curve[run.last_step :]:
         _log_epoch(run, Epoch(**line))
-    with joined.bar(config.name, total, trainer.words) as bar, logging_redirect_tqdm(), stopping.noted():
+    with joined.bar(config.name, total, trainer.words) as bar, logging_redirect_tqdm(), interrupts.noted():
 
         def on_step(progress: Progress, words: int) -> None:
             bar.update(words)
             if progress.perplexity:
-                bar.set_postfix(epoch=_epoch(progress), perplexity=f"{progress.perplexity:.1f}", refresh=False)
+                bar.set_postfix(epoch=progress.epoch + 1, perplexity=f"{progress.perplexity:.1f}", refresh=False)
 
         def on_epoch(epoch: Epoch) -> None:
             log.info(
@@ -200,16 +199,13 @@ def _train(trainer: Trainer, config: Config, joined: processes.Ranks, run: track
 
         try:
             network = trainer.run(on_step, on_epoch)
-        except stopping.StoppedError:
+            if interrupts.asked():  # after the last time that a checkpoint could be written within an epoch
+                raise interrupts.StoppedError
+        except interrupts.StoppedError:
             saved = f"at word {trainer.words:,} of {total:,}; the state is saved in {path}"
             raise KeyboardInterrupt(f"{saved}; repeat the command to resume from there") from None
         bar.total = bar.n  # early stopping may have ended it
         return network
-
-
-def _epoch(progress: Progress) -> int:
-    """The number, from 1, of the epoch under way."""
-    return progress.epoch + 1
 
 
 def _log_epoch(run: tracking.Run, epoch: Epoch) -> None:

@@ -135,7 +135,10 @@ def test_the_bar_counts_the_bytes_of_all_files(tmp_path, monkeypatch):
     ("options", "says"),
     [
         (["corpus=text"], r"corpus\.raw: give the file or folder to read"),
-        (["corpus=text", "corpus.raw=HERE/nowhere"], r"/nowhere: no such file or folder; give .*conf/corpus/text\.yaml"),
+        (
+            ["corpus=text", "corpus.raw=HERE/nowhere"],
+            r"/nowhere: no such file or folder; give .*conf/corpus/text\.yaml",
+        ),
         (["corpus=text", "corpus.raw=HERE"], r"no file there matches corpus\.files=.*found: a\.md, b\.md; give"),
         (["corpus=ap", "corpus.raw=HERE/nowhere"], r"no such file or folder; give .*conf/corpus/ap\.yaml"),
         (

@@ -116,7 +116,8 @@ def test_a_shipped_search_composes(search):
         (["parallel=data", "model=cycling5"], "only the feedforward family trains so"),
         (["data=nowhere"], "no preprocessed corpus in nowhere"),
         (["timing="], "timing is empty: give a path"),
-        (["out=README.md"], "out=README.md is a file: give a folder"),
+        (["out=README.md"], "out=README.md is no folder: give one, or a place where nothing is yet"),
+        (["timing=docs"], "timing=docs is no file: give one, or a place where nothing is yet"),
     ],
 )
 def test_wrong_configuration_ends_in_one_clear_line(stage, arguments, says):
@@ -209,7 +210,7 @@ def test_a_training_that_is_told_to_stop_saves_first_and_is_one_run_in_mlflow(nu
 
     resumed = subprocess.run(command, **how, capture_output=True)
     assert resumed.returncode == 0, resumed.stderr
-    assert f"resuming from word {word} of {total}, epoch" in resumed.stdout
+    assert f"resuming from word {word} of {total}\n" in resumed.stdout
     assert "epoch 1:" not in resumed.stdout and "epoch 8:" in resumed.stdout
     assert not list((tmp_path / "checkpoints").glob("*.run"))
     client = MlflowClient(stage.environment["MLFLOW_TRACKING_URI"])
@@ -237,7 +238,7 @@ def test_a_damaged_checkpoint_is_put_aside_and_training_starts_again(whole, stag
 
 def test_two_that_write_into_one_folder_are_refused(few, tmp_path):
     config = composed("ngram", ngram.Config, f"data={few}", f"out={tmp_path}/out", f"timing={tmp_path}/timing.json")
-    with recorded.alone(tmp_path / "out"), pytest.raises(InputError, match="another process writes into this folder"):
+    with recorded.claimed(tmp_path / "out"), pytest.raises(InputError, match="another process writes into this folder"):
         ngram.main(config)
     ngram.main(config)
 
@@ -275,11 +276,12 @@ def test_what_is_no_array_of_log_probabilities_is_refused(tmp_path, wrong):
         read_predictions(tmp_path, "valid", 50)
 
 
-def test_only_a_regular_file_is_replaced(few, tmp_path):
-    """A device by that name stays, and a link leads to the new file."""
-    for timing in ("/dev/null", tmp_path):
+def test_only_a_regular_file_is_replaced(tmp_path):
+    """What else has that name stays, and a link leads to the new file."""
+    os.mkfifo(tmp_path / "pipe")
+    for timing in (tmp_path / "pipe", tmp_path):
         with pytest.raises(InputError, match="is no regular file, and only such a file is replaced"):
-            ngram.main(composed("ngram", ngram.Config, f"data={few}", f"out={tmp_path}/out", f"timing={timing}"))
+            write_json(timing, {})
     (tmp_path / "real.json").write_text("{}")
     (tmp_path / "link.json").symlink_to(tmp_path / "real.json")
     write_json(tmp_path / "link.json", {"a": 1})

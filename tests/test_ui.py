@@ -5,8 +5,10 @@ import re
 import socket
 import subprocess
 import sys
+import threading
 from urllib.request import Request, urlopen
 
+import pytest
 from conftest import composed
 
 from pipeline import ngram
@@ -30,6 +32,8 @@ def test_the_address_that_it_prints_has_the_runs(stage, few, tmp_path, monkeypat
     port = free_port()
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     process = subprocess.Popen(command(port), cwd=ROOT, env=stage.environment, **pipes)
+    watchdog = threading.Timer(90, process.kill)
+    watchdog.start()
     try:
         name, address, experiment = re.fullmatch(
             r"(\S+): (http://127.0.0.1:\d+)/#/experiments/(\d+)/runs\?workflowType=machine_learning&order.*\n",
@@ -40,11 +44,14 @@ def test_the_address_that_it_prints_has_the_runs(stage, few, tmp_path, monkeypat
             assert "Warning" not in line
             if "startup complete" in line:
                 break
+        else:
+            pytest.fail("the server did not start")
         asked = Request(f"{address}/api/2.0/mlflow/runs/search", headers={"Content-Type": "application/json"})
         asked.data = json.dumps({"experiment_ids": [experiment]}).encode()
         runs = json.load(urlopen(asked))["runs"]
         assert {run["info"]["run_name"] for run in runs} >= {"interpolated3-0"}
     finally:
+        watchdog.cancel()
         process.terminate()
         process.communicate(timeout=30)
 
@@ -62,4 +69,5 @@ def test_what_it_cannot_show_is_one_line(stage, tmp_path):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
-        assert "another program has it; give another" in refused(taken.getsockname()[1])
+        assert "Address already in use; give another" in refused(taken.getsockname()[1])
+    assert "'70000' is above 65535" in refused(70000)

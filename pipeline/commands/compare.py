@@ -38,7 +38,7 @@ def run(given: argparse.Namespace) -> None:
     table = pd.DataFrame(
         {
             "place": most + 1,
-            "before": [" ".join(words[max(0, t - 4) : t])[-40:] for t in most],  # so that a line fits a terminal
+            "before": [" ".join(words[max(0, t - 4) : t]) for t in most],
             "word": [words[t] for t in most],
             given.a: a[most],
             given.b: b[most],
@@ -46,4 +46,6 @@ def run(given: argparse.Namespace) -> None:
         }
     )
     names = {f"perplexity of {name}": perplexity(p) for name, p in ((given.a, a), (given.b, b))}
+    if given.format == "table":
+        table["before"] = table["before"].str[-40:]  # so that a line fits a terminal
     session.show(table, {"words": len(words)} | names)

@@ -36,7 +36,7 @@ def arguments(parser: Parser) -> None:
 def run(given: argparse.Namespace) -> None:
     """Prints what is in the store afterwards."""
     try:
-        with alone():
+        with in_turn():
             _publish(given.root.resolve(), given.models)
     except KeyboardInterrupt:
         raise KeyboardInterrupt(GO_ON) from None
@@ -46,7 +46,7 @@ def run(given: argparse.Namespace) -> None:
 
 
 @contextmanager
-def alone() -> Iterator[None]:
+def in_turn() -> Iterator[None]:
     """Waits until no other publish of this checkout runs: both would create what neither has found."""
     from filelock import FileLock, Timeout
 

@@ -13,12 +13,13 @@ from pipeline.data.errors import InputError
 
 EXAMPLE = "nplm ui --port 5001"
 HOST = "127.0.0.1"
+MOST = 65535  # of a port
 MAIN = "nplm-brown"  # the experiment that is shown first
 
 
 def arguments(parser: Parser) -> None:
     """See the module."""
-    parser.add_argument("--port", type=above_zero, default=5000, metavar="N", help="default %(default)s")
+    parser.add_argument("--port", type=_port, default=5000, metavar="N", help="default %(default)s")
 
 
 def run(given: argparse.Namespace) -> None:
@@ -28,8 +29,7 @@ def run(given: argparse.Namespace) -> None:
     elsewhere = os.environ.get("MLFLOW_TRACKING_URI", "")
     if elsewhere.startswith("http"):
         raise InputError("MLFLOW_TRACKING_URI names a server: open its address in a browser")
-    if not _is_free(given.port):
-        raise InputError(f"--port={given.port}: another program has it; give another, such as --port {given.port + 1}")
+    _check_free(given.port)
     try:
         client = tracking.open_client()
         experiments = {found.name: found.experiment_id for found in client.search_experiments()}
@@ -55,13 +55,19 @@ def address(port: int, experiment: str) -> str:
     return f"http://{HOST}:{port}/#/experiments/{experiment}/runs?{order}"
 
 
-def _is_free(port: int) -> bool:
+def _port(text: str) -> int:
+    port = above_zero(text)
+    if port > MOST:
+        raise argparse.ArgumentTypeError(f"{text!r} is above {MOST}")
+    return port
+
+
+def _check_free(port: int) -> None:
     import socket
 
     with socket.socket() as tried:
         tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             tried.bind((HOST, port))
-        except OSError:
-            return False
-    return True
+        except OSError as error:
+            raise InputError(f"--port {port}: {error.strerror}; give another, such as --port 5050") from error

@@ -12,7 +12,7 @@ from typing import Any
 from pipeline.data.errors import InputError
 
 KEY = "constraint"  # in a field's metadata, which OmegaConf leaves alone
-LARGEST = 10**12  # of any number, either way: beyond it lie slips, and numbers that torch and numpy can't take
+BOUND = 10**12  # of any number, either way: beyond it lie slips, and numbers that torch and numpy can't take
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,7 +30,7 @@ def one_of(*known: str, default: Any = dataclasses.MISSING) -> Any:
 
 
 def above_zero(default: Any = dataclasses.MISSING, when: Callable[[Any], bool] = lambda config: True) -> Any:
-    """A finite number above zero. when: of the whole dataclass; where it is false the number may be anything."""
+    """A finite number above zero. when: of the whole dataclass; where it is false, any finite number."""
     return _field(Constraint(lambda value: 0 < value < math.inf, "must be above zero", when), default)
 
 
@@ -44,7 +44,7 @@ def at_least(least: float, below: float = math.inf, default: Any = dataclasses.M
 
 def check(config: Any, prefix: str = "") -> None:
     """Raises InputError that names the first key of a dataclass whose value is not what the key's field declares, or a
-    number that is not finite or beyond LARGEST.
+    number that is not finite or beyond BOUND.
 
     prefix: what the user writes before the key, such as `recipe.`.
     """
@@ -59,11 +59,11 @@ def check(config: Any, prefix: str = "") -> None:
 
 def _beyond(value: Any) -> str:
     """What is wrong with a number whatever its key; '' for nothing."""
-    if not isinstance(value, (int, float)):
+    if not isinstance(value, (int, float)) or abs(value) <= BOUND:
         return ""
-    if not math.isfinite(value):
+    if isinstance(value, float) and not math.isfinite(value):
         return "must be a finite number"
-    return "" if abs(value) <= LARGEST else f"must lie between {-LARGEST:.0e} and {LARGEST:.0e}"
+    return f"must lie between {-BOUND:.0e} and {BOUND:.0e}"
 
 
 def _field(constraint: Constraint, default: Any) -> Any:

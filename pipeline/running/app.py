@@ -66,8 +66,11 @@ def run(stage: str, schema: type, main: Callable[..., None], timed: bool = False
             for key in PATHS:
                 if config.get(key) == "":
                     raise InputError(f"{key} is empty: give a path, or leave it as it is configured")
-                if key in FOLDERS and config.get(key) and Path(config[key]).is_file():
-                    raise InputError(f"{key}={config[key]} is a file: give a folder")
+                place = Path(config.get(key) or ".")
+                fits = place.is_dir() if key in FOLDERS else place.is_file()
+                if config.get(key) and place.exists() and not fits:
+                    what = "folder" if key in FOLDERS else "file"
+                    raise InputError(f"{key}={place} is no {what}: give one, or a place where nothing is yet")
             start = time.perf_counter()
             main(OmegaConf.to_object(config))
             if timed:
@@ -92,10 +95,14 @@ def run(stage: str, schema: type, main: Callable[..., None], timed: bool = False
 
 
 def _own_folder(arguments: Sequence[str]) -> list[str]:
-    """Overrides for a folder that no other run has: Hydra's own default is the second of the start, which two share."""
-    folder = f"${{now:%Y-%m-%d}}/${{now:%H-%M-%S}}-{os.getpid()}"
+    """Overrides for a folder that no other run has: Hydra's own default is the second of the start, which two share.
+
+    The processes that torchrun starts have one.
+    """
+    process = os.getppid() if "RANK" in os.environ else os.getpid()
+    folder = f"${{now:%Y-%m-%d}}/${{now:%H-%M-%S}}-{process}"
     usual = {"hydra.run.dir": f"outputs/{folder}", "hydra.sweep.dir": f"multirun/{folder}"}
-    given = {argument.partition("=")[0] for argument in arguments}
+    given = {argument.partition("=")[0].lstrip("+") for argument in arguments}
     return [f"{key}={value}" for key, value in usual.items() if key not in given]
 
 

@@ -3,35 +3,41 @@
 Hydra answers an unknown key with the advice to put "+" before it, and then adds it: the stage would run without it.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
 from pipeline.data.errors import InputError
 from pipeline.running.keys import groups, keys, names, optional_groups
 
+NAMES = re.compile(r"[\w-]+(,[\w-]+)*")
+
 
 def check(stage: str, arguments: Sequence[str]) -> None:
-    """Raises InputError for the first override of a key or a group that the stage does not have.
+    """Raises InputError for the first override of a key or a group that the stage does not have, or of a group by a name
+    that is none of its files.
 
-    arguments: of the command line. Values are Hydra's and the schema's to check.
+    arguments: of the command line. Other values are Hydra's and the schema's to check.
     """
-    written = [argument for argument in arguments if not argument.startswith("-")]
-    grid = not {"-m", "--multirun"}.isdisjoint(arguments)
-    elsewhere = any(argument.startswith(("--config-dir", "-cd")) for argument in arguments)  # which has files of its own
-    for argument in written:
-        key = argument.partition("=")[0].lstrip("+~")
-        if key.startswith(("hydra.", "hydra/")) or ("=" not in argument and argument[0] != "~"):
+    elsewhere = any(argument.startswith(("--config-dir", "-cd", "hydra.searchpath")) for argument in arguments)
+    for argument in arguments:
+        key, given, value = argument.partition("=")
+        key = key.lstrip("+~")
+        if argument.startswith("-") or key.startswith(("hydra.", "hydra/")) or not (given or argument.startswith("~")):
             continue
         if not _has(stage, key.partition("@")[0]):
             raise InputError(f"{key}: {unknown(stage, key)}")
-        if key in (*groups(stage), *optional_groups(stage)) and not elsewhere:
-            _check_names(key, argument.partition("=")[2], grid)
+        if key in (*groups(stage), *optional_groups(stage)) and given and not elsewhere:
+            _check_files(key, value)
 
 
-def _check_names(group: str, value: str, grid: bool) -> None:
-    """Raises InputError where a group is given anything but the name of a file, or in a grid several."""
-    for name in value.split(",") if grid else [value]:
-        if name.strip() not in names(group):
+def _check_files(group: str, value: str) -> None:
+    """Raises InputError where a group is given a name, or several with commas, that is none of its files.
+
+    What is no name, such as choice(a,b), is left to Hydra, but for a value or a list, which a group can't have.
+    """
+    for name in value.split(",") if NAMES.fullmatch(value) else [value] if value[:1] in ("", "[", "{") else []:
+        if name not in names(group):
             raise InputError(f"{group}={name}: choose one of {', '.join(names(group))}")
 
 

@@ -1,14 +1,12 @@
 """What each stage with a result of its own does around its work: it opens a run in MLflow, takes the time, and leaves
 `run.json` beside the result, the last file of all."""
 
-import hashlib
-import tempfile
+import fcntl
+import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-
-from filelock import FileLock, Timeout
 
 from pipeline.data import record
 from pipeline.data.corpus import Corpus
@@ -33,7 +31,7 @@ def recorded(
         return
     start = time.perf_counter()
     data, out = Path(config.data), Path(config.out)
-    with alone(out), tracking.run(made, experiment_name(data), run_id_file) as tracked:
+    with claimed(out), tracking.run(made, experiment_name(data), run_id_file) as tracked:
         (out / record.FILE).unlink(missing_ok=True)  # the folder is whole again when it has this file again
         tracked.reads(data, made.data)
         yield tracked
@@ -45,21 +43,20 @@ def recorded(
 
 
 @contextmanager
-def alone(out: Path) -> Iterator[None]:
+def claimed(out: Path) -> Iterator[None]:
     """While the block runs, no other process of this machine writes a result into the folder.
 
-    Raises InputError where one does. The lock lies outside, since what is in the folder is the result.
+    Raises InputError where one does.
     """
-    name = hashlib.sha256(str(out.resolve()).encode()).hexdigest()[:24]
-    lock = FileLock(Path(tempfile.gettempdir(), f"nplm-{name}.lock"))
+    out.mkdir(parents=True, exist_ok=True)
+    folder = os.open(out, os.O_RDONLY)
     try:
-        lock.acquire(timeout=0)
-    except Timeout:
-        raise InputError(f"out={out}: another process writes into this folder; wait, or give another") from None
-    try:
+        fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
+    except BlockingIOError:
+        raise InputError(f"out={out}: another process writes into this folder; wait, or give another") from None
     finally:
-        lock.release()
+        os.close(folder)  # which gives the folder free
 
 
 FILES = (record.FILE, "metrics.json", "curve.csv")  # of a result, small enough to be shown in MLflow

@@ -11,6 +11,7 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.experimental.callback import Callback
 from omegaconf import DictConfig, OmegaConf
 
+from pipeline.data.errors import InputError
 from pipeline.data.files import read_json
 from pipeline.reporting import figures, style
 from pipeline.running import tracking
@@ -39,7 +40,10 @@ class Grid(Callback):
             if given.lstrip("+").startswith(("out=", "timing=")):
                 sys.exit(exit_code(f"{given}: each job of a grid has a folder of its own; give hydra.sweep.dir=FOLDER"))
         folder = Path(config.hydra.sweep.dir)
-        self.experiment = experiment_name(Path(config.data))
+        try:
+            self.experiment = experiment_name(Path(config.data))
+        except InputError as error:  # Hydra would only warn
+            sys.exit(exit_code(str(error)))
         name = f"{config.hydra.job.name} {folder.parent.name} {folder.name}"
         self.parent = tracking.open_sweep(name, self.experiment, _varied(config))
         self.parent.parameters({"overrides": " ".join(config.hydra.overrides.task)})

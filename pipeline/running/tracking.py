@@ -33,6 +33,7 @@ os.environ.setdefault("MLFLOW_HTTP_REQUEST_TIMEOUT", "10")
 
 GROUP = "nplm.group"
 PROCESS = "nplm.process"  # tag: host, number and start of the process that a run belongs to
+CLOCK = 60  # seconds by which the clock, and so the start of a process, may have been set since
 FAILURE = "failure"  # tag: why a run failed
 CURVE, COST = "curve/", "cost/"
 PARENT = "mlflow.parentRunId"
@@ -70,10 +71,15 @@ class Run:
         self._log(metrics=[(COST + key, float(value), 0) for key, value in values.items()])
 
     def files(self, *paths: Path) -> None:
-        """Logs files as artifacts, as far as they are there."""
-        for path in paths:
-            if path.is_file():
-                self.tolerate(lambda client, path=path: client.log_artifact(self.run_id, str(path)))
+        """Logs files as artifacts, as far as they are there. Where that fails, the run goes on without them."""
+        if self.client is None:
+            return
+        for path in filter(Path.is_file, paths):
+            try:
+                self.client.log_artifact(self.run_id, str(path))
+            except Exception as error:  # of the library of whichever store of files the server has
+                log.warning("MLflow did not take %s: %s", path, without_password(str(error))[:300])
+                return
 
     def reads(self, folder: Path, digest: str) -> None:
         """Says from which corpus the run is."""
@@ -154,37 +160,40 @@ def _reopened(client: "MlflowClient", run_id_file: Path | None, tags: Mapping[st
         return None
     if found.info.lifecycle_stage != "active":
         return None
-    client.update_run(run_id, status="RUNNING")
     for key, value in (dict(tags) | {PROCESS: _process()}).items():
         client.set_tag(run_id, key, value)
+    if FAILURE in found.data.tags:
+        client.delete_tag(run_id, FAILURE)
+    client.update_run(run_id, status="RUNNING")  # last: close_dead ends a running one whose process is gone
     curve = [key for key in found.data.metrics if key.startswith(CURVE)]
     steps = [metric.step for key in curve[:1] for metric in client.get_metric_history(run_id, key)]
     return Run(client, run_id, max(steps, default=0))
 
 
-def _process(number: int | None = None) -> str:
-    """This process or another of this machine, in a way that a later one with its number does not share."""
+def _process() -> str:
+    """This process: its machine, its number, and when it began, since numbers are given again."""
     import psutil
 
-    process = psutil.Process(number)
-    return f"{platform.node()} {process.pid} {process.create_time():.2f}"
+    return f"{platform.node()} {os.getpid()} {psutil.Process().create_time():.0f}"
 
 
 def close_dead(client: "MlflowClient", experiment: str) -> None:
     """Ends the runs of this machine's processes that are gone: a process that is killed can't do it."""
+    for found in client.search_runs([experiment], "attributes.status = 'RUNNING'"):
+        host, *process = found.data.tags.get(PROCESS, "").split()
+        if host == platform.node() and _is_gone(*map(int, process)):
+            client.set_terminated(found.info.run_id, "KILLED")
+
+
+def _is_gone(number: int, began: int) -> bool:
     import psutil
 
-    for found in client.search_runs([experiment], "attributes.status = 'RUNNING'"):
-        whose = found.data.tags.get(PROCESS, "")
-        host, _, rest = whose.partition(" ")
-        if host != platform.node():
-            continue
-        try:
-            alive = _process(int(rest.split()[0])) == whose
-        except psutil.NoSuchProcess:
-            alive = False
-        if not alive:
-            client.set_terminated(found.info.run_id, "KILLED")
+    try:
+        return abs(psutil.Process(number).create_time() - began) > CLOCK
+    except psutil.NoSuchProcess:
+        return True
+    except psutil.Error:  # it is there, and another user's
+        return False
 
 
 def tags_of(made: "record.Record") -> dict[str, str]:
@@ -243,13 +252,15 @@ def close_sweep(parent: Run, experiment: str, failures: Mapping[str, str]) -> No
     """
 
     def complete(client: "MlflowClient") -> None:
-        place = experiment_of(client, experiment)
-        jobs = client.search_runs([place], f"tags.`{PARENT}` = '{parent.run_id}'")
-        begun = {job.info.run_name: job.info.run_id for job in jobs}
+        places = [found.experiment_id for found in client.search_experiments()]
+        jobs = client.search_runs(places, f"tags.`{PARENT}` = '{parent.run_id}'")
+        begun = {job.info.run_name: job for job in jobs}
         for name, reason in failures.items():
-            tags = {"stage": "train", PARENT: parent.run_id}
-            job = Run(client, begun[name]) if name in begun else _begun(client, place, name, tags)
-            job.end("FAILED", reason)
+            if name not in begun:
+                tags = {"stage": "train", PARENT: parent.run_id}
+                _begun(client, experiment_of(client, experiment), name, tags).end("FAILED", reason)
+            elif begun[name].info.status == "RUNNING":
+                Run(client, begun[name].info.run_id).end("FAILED", reason)
 
     parent.tolerate(complete)
 
@@ -257,13 +268,12 @@ def close_sweep(parent: Run, experiment: str, failures: Mapping[str, str]) -> No
 def open_client() -> "MlflowClient":
     """A client of a store that exists: two processes that create one SQLite file at the same time break it."""
     from mlflow import MlflowClient
-    from sqlalchemy.engine import make_url
 
     for name in ("mlflow", "alembic"):  # they tell of every table of a new database
         logging.getLogger(name).setLevel(logging.WARNING)
     uri = os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{ROOT / 'mlflow.db'}"
-    file = uri.startswith("sqlite:") and make_url(uri).database
-    if file and not Path(file).parent.is_dir():
+    file = _sqlite_file(uri)
+    if file and not file.parent.is_dir():
         raise FileNotFoundError(f"MLFLOW_TRACKING_URI={uri}: no such folder")  # MLflow would try for minutes
     with store_lock():
         client = MlflowClient(uri)
@@ -311,8 +321,17 @@ def experiment_of(client: "MlflowClient", name: str) -> str:
         found = client.get_experiment_by_name(name)
         if found:
             return found.experiment_id
-        local = not os.environ.get("MLFLOW_TRACKING_URI")
-        return client.create_experiment(name, artifact_location=(ROOT / "mlartifacts").as_uri() if local else None)
+        database = _sqlite_file(client.tracking_uri)  # MLflow would put files below whatever folder it is called in
+        files = (database.parent / "mlartifacts").as_uri() if database else None
+        return client.create_experiment(name, artifact_location=files)
+
+
+def _sqlite_file(uri: str) -> Path | None:
+    """The file of a SQLite store; None for a store of another kind, or in memory."""
+    from sqlalchemy.engine import make_url
+
+    database = make_url(uri).database if uri.startswith("sqlite:") else None
+    return Path(database).resolve() if database and database != ":memory:" else None
 
 
 def group_run(client: "MlflowClient", experiment: str, code: Mapping[str, str], data: str) -> str:

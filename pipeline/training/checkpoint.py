@@ -14,7 +14,7 @@ from filelock import FileLock, Timeout
 
 from pipeline.data.errors import InputError
 from pipeline.data.files import replacing
-from pipeline.training import stopping
+from pipeline.training import interrupts
 
 PIPELINE = Path(__file__).parents[1]
 
@@ -33,14 +33,14 @@ class CheckpointFile:
 
         Raises StoppedError in that case.
         """
-        self.obey(self.due(), stopping.asked(), save)
+        self.save_if(self.due(), interrupts.asked(), save)
 
-    def obey(self, due: bool, stop: bool, save: Callable[[], None]) -> None:
+    def save_if(self, due: bool, stop: bool, save: Callable[[], None]) -> None:
         """Saves where it is due or the training is to stop, and stops it."""
         if due or stop:
             save()
         if stop:
-            raise stopping.StoppedError
+            raise interrupts.StoppedError
 
     def due(self) -> bool:
         """Whether it is time."""
@@ -61,12 +61,20 @@ class CheckpointFile:
         if not self.path.is_file():
             return None
         try:
-            return torch.load(self.path, weights_only=True, map_location="cpu")
-        except (RuntimeError, EOFError, pickle.UnpicklingError) as error:
+            return read_state(self.path)
+        except InputError as error:
             aside = self.path.with_suffix(".damaged")
             self.path.replace(aside)
-            log.warning("the checkpoint is damaged (%s), so training starts again; the file is now %s", error, aside)
+            log.warning("%s; training starts again, and the file is now %s", error, aside)
             return None
+
+
+def read_state(path: Path) -> dict:
+    """The state of a training, as write left it. Raises InputError where the file is damaged."""
+    try:
+        return torch.load(path, weights_only=True, map_location="cpu")
+    except (RuntimeError, EOFError, pickle.UnpicklingError) as error:
+        raise InputError(f"{path} is damaged: {error}") from error
 
 
 class Forgetful:

@@ -20,7 +20,7 @@ from tqdm import tqdm
 
 from pipeline.data.errors import InputError
 from pipeline.networks.base import Architecture, Network, build
-from pipeline.training import stopping
+from pipeline.training import interrupts
 from pipeline.training.checkpoint import CheckpointFile
 
 ALONE = ("none", "threads")
@@ -109,10 +109,10 @@ class _Together(CheckpointFile):
     """A checkpoint in as many files as processes: written at the same step, read only if all agree on it."""
 
     def tick(self, save: Callable[[], None]) -> None:
-        """Saves, and stops, when the first process says so."""
-        said = [self.due(), stopping.asked()]
-        dist.broadcast_object_list(said)
-        self.obey(*said, save)
+        """Saves when the first process says so, or before all stop because a signal has come to one of them."""
+        said = [None] * dist.get_world_size()
+        dist.all_gather_object(said, (self.due(), interrupts.asked()))
+        self.save_if(said[0][0], any(stop for _, stop in said), save)
 
     def complete(self) -> None:
         """Waits until all have written, so that no file is replaced before every new one is there."""
@@ -126,6 +126,6 @@ class _Together(CheckpointFile):
         if len(set(steps)) == 1:
             return found
         raise InputError(
-            f"the processes' checkpoints are of different steps, {steps}: one was removed, or all were killed in the "
-            f"instant of saving; remove {self.path.parent} to begin again"
+            f"the processes' checkpoints are of different steps, {steps}: one was removed or damaged, or all were killed "
+            f"in the instant of saving; remove this training's files, such as {self.path}, to begin again"
         )

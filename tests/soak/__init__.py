@@ -1,0 +1,1 @@
+"""Faults by the thousand, counted: `make soak`."""

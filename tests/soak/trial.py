@@ -1,0 +1,106 @@
+"""One trial: something is called that may go wrong, and what came of it is judged."""
+
+import os
+import signal
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+
+SECONDS = 90  # after which a call hangs
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a call ended."""
+
+    code: int  # of its exit; below zero: the signal that ended it
+    said: str  # on both outputs
+    errors: str  # on standard error
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A fault by its name, which is the same in each run of the soak, and what is done to see how it is met."""
+
+    name: str
+    run: Callable[[Path], str]  # gets an empty folder; gives "" where all went well, else what went badly
+
+
+def call(module: str, *words: str) -> Ended:
+    """Calls a stage, or `commands`, with the words of a command line, in an empty folder.
+
+    The process is a fork of this one, whose imports it has.
+    """
+    entry = import_module(f"pipeline.{module}.__main__" if module == "commands" else f"pipeline.{module}")
+    with tempfile.TemporaryDirectory() as here, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        sys.stdout.flush()
+        child = os.fork()
+        if child == 0:
+            os.dup2(out.fileno(), 1)
+            os.dup2(err.fileno(), 2)
+            os.chdir(here)
+            os._exit(_called(entry, module, words))
+        code = _waited(child)
+        read = []
+        for file in (out, err):
+            file.seek(0)
+            read.append(file.read().decode("utf-8", "replace"))
+    return Ended(code, "".join(read), read[1])
+
+
+def _called(entry: object, module: str, words: tuple[str, ...]) -> int:
+    """What the process of a command of its own would exit with."""
+    from pipeline.running import app
+
+    sys.argv = [f"pipeline.{module}", *words]
+    try:
+        code = entry.main(list(words)) if module == "commands" else app.run(module, entry.Config, entry.main)
+    except SystemExit as end:
+        code = end.code
+        if isinstance(code, str):
+            print(code, file=sys.stderr)
+            code = 1
+    except BaseException:
+        traceback.print_exc()
+        code = 1
+    sys.stdout.flush()
+    sys.stderr.flush()
+    return code or 0
+
+
+def _waited(child: int) -> int:
+    end = time.monotonic() + SECONDS
+    while time.monotonic() < end:
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(0.01)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return -signal.SIGKILL
+
+
+def refused(ended: Ended, *names: str) -> str:
+    """Empty where a call ended as a mistake of the user's should: code 2 and one line that has one of these names."""
+    lines = ended.errors.strip().splitlines()
+    if ended.code != 2:
+        return f"exit code {ended.code}: {_last(ended)}"
+    if len(lines) != 1 or not lines[0].startswith("error: "):
+        return f"{len(lines)} lines: {_last(ended)}"
+    return "" if any(name in lines[0] for name in names) else f"does not name it: {lines[0]}"
+
+
+def _last(ended: Ended) -> str:
+    return (ended.said.strip().splitlines() or ["silence"])[-1][:200]
+
+
+def bits(folder: Path) -> dict[str, bytes]:
+    """The files below a folder, and what they hold."""
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()
+    }
