@@ -23,7 +23,7 @@ SIDE_BY_SIDE := xargs -P $(JOBS) -I {} dvc --wait-for-lock repro --single-item {
 # The stages of a dvc.yaml that a pattern names, side by side.
 stages = dvc stage list --name-only $(1) | { grep -E '(^|:)($(2))@' || true; } | $(SIDE_BY_SIDE)
 
-.PHONY: help repro beyond table2 ap faithful page bench costs publish search demo verify test test-all lint ui lock clean
+.PHONY: help repro beyond table2 ap faithful page bench costs publish search demo verify test test-all soak lint ui lock clean
 .DEFAULT_GOAL := help
 
 # Targets in one checkout take turns, line by line: two that make the same result at once would end in DVC's "is busy".
@@ -123,6 +123,9 @@ test: lint  ## lint and all tests that need nothing but the environment
 
 test-all: lint .venv/peers  ## the same and the comparisons with independent tools, which it installs
 	python -m pytest -n $(JOBS) --dist loadfile $(TESTS)
+
+soak: .venv/installed  ## half an hour of faults, counted: bad values, damaged files, kills; reports/soak.md
+	python -m tests.soak
 
 lint: .venv/installed  ## ruff alone
 	ruff check .
