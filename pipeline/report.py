@@ -46,6 +46,7 @@ def main(config: Config) -> None:
     """Writes <name>.csv, .md, .tex and .svg, <name>-ratios.csv, extra.csv, intervals.csv, stream.csv, genres.csv where
     the corpus has genres, and classes.csv and .md where clusters are given, into config.out."""
     corpus, out = read_corpus(config.data), Path(config.out)
+    classes = _classes(config.clusters)
     everything = table.build(config.table, corpus)
     printed = pd.Series([config.table.printed(name) for name in everything.index], everything.index)
     built = everything[printed] if printed.any() else everything
@@ -85,17 +86,25 @@ def main(config: Config) -> None:
     (out / f"{name}.md").write_text(f"{markdown}\n{OPTIMISTIC}\n", encoding="utf-8")
     (out / f"{name}.tex").write_text(latex, encoding="utf-8")
     (out / f"{name}.svg").write_text(style.alone(curves.draw(everything, config.table)), encoding="utf-8")
-    if config.clusters:
-        if not Path(config.clusters).is_file():
-            raise InputError(
-                f"clusters={config.clusters}: no such file; `python -m pipeline.cluster` writes it, and clusters= does "
-                "without"
-            )
-        classes = word_classes.shown(Path(config.clusters))
+    if classes is not None:
         classes.to_csv(out / "classes.csv", index=False)
         (out / "classes.md").write_text(word_classes.markdown(classes), encoding="utf-8")
     write_json(out / "metrics.json", everything[["valid_raw", "test_raw"]].round(4).to_dict("index"))
     log.info("%d rows in %s", len(everything), (out / f"{name}.md").resolve())
+
+
+def _classes(path: str) -> pd.DataFrame | None:
+    """What is shown of a file of word classes; None without a file."""
+    if not path:
+        return None
+    if not Path(path).is_file():
+        raise InputError(
+            f"clusters={path}: no such file; `python -m pipeline.cluster` writes it, and clusters= does without"
+        )
+    try:
+        return word_classes.shown(Path(path))
+    except (KeyError, TypeError, ValueError) as error:  # pandas' own errors are ValueErrors
+        raise InputError(f"clusters={path}: no file of word classes ({error}); cluster again") from error
 
 
 def stream(counts: dict) -> pd.DataFrame:

@@ -42,12 +42,10 @@ class Config:
 def main(config: Config) -> None:
     """Writes plane.svg, neighbours.csv and neighbours.md into config.out."""
     corpus, out = read_corpus(config.data), Path(config.out)
-    out.mkdir(parents=True, exist_ok=True)
     flat = read_features(folder_of(config.plane, config.predictions))
     if flat.shape[1] != 2:
         raise InputError(f"plane={config.plane}: a network with m = 2 can be drawn, this one has m = {flat.shape[1]}")
     drawn = plane.draw(flat[: config.drawn], corpus.vocabulary[: config.drawn])
-    (out / "plane.svg").write_text(style.alone(drawn), encoding="utf-8")
     features = read_features(folder_of(config.neighbours, config.predictions))
     often = np.bincount(corpus.train, minlength=len(corpus.vocabulary)) >= config.seen
     rows = []
@@ -62,6 +60,8 @@ def main(config: Config) -> None:
         f"{config.seen} times or more."
     )
     table = pd.DataFrame(rows, columns=["word", "nearest"])
+    out.mkdir(parents=True, exist_ok=True)
+    (out / "plane.svg").write_text(style.alone(drawn), encoding="utf-8")
     table.to_csv(out / "neighbours.csv", index=False)
     (out / "neighbours.md").write_text(f"{head}\n\n{table.to_markdown(index=False)}\n", encoding="utf-8")
 

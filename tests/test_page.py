@@ -14,6 +14,8 @@ from pipeline.data.errors import InputError
 from pipeline.reporting import costs, figures, style
 from pipeline.running.app import ROOT
 
+EACH = [(split, reading) for split in ("valid", "test") for reading in ("raw", "with share")]
+
 
 @pytest.fixture(scope="module", params=["rendered", "committed"])
 def written(request, tmp_path_factory):
@@ -43,9 +45,10 @@ def test_it_holds_every_row_of_the_table_and_asks_for_nothing_else(written):
     text = written.read_text(encoding="utf-8")
     table = pd.read_csv(ROOT / "reports" / "table1.csv")
     for row, test in zip(table["row"], table["test_raw"], strict=True):
-        assert re.search(rf"<td>{re.escape(row)} (?:(?!</tr>).)*<td>{test:.1f}", text, re.DOTALL), row
-    assert not re.search(r'(?:src|href)="(?!#|data:)', text)
-    cells = re.findall(r'<td(?! class="(?:text|fold)")[^>]*>(.*?)</td>', text, re.DOTALL)
+        assert re.search(rf'<th scope="row">{re.escape(row)} (?:(?!</tr>).)*<td>{test:.1f}', text, re.DOTALL), row
+    assert re.findall(r'<(?:script|link|img|iframe|object)\b[^>]*(?:src|href)="([^"]*)"', text) == ["data:,"]
+    assert "@import" not in text and set(re.findall(r"url\((.)", text)) == {"#"}
+    cells = re.findall(r'<td(?! class="text")[^>]*>(.*?)</td>', text, re.DOTALL)
     assert len(cells) > 500 and not [cell for cell in cells if re.search(r"\b(nan|None|<NA>)\b", cell)]
 
 
@@ -58,15 +61,15 @@ def test_what_is_not_there_is_left_out(least):
     """Claims, grids, the plane and what is beyond Table 1 come with other commands than `make repro`."""
     text = least[1]()
     assert 'id="claims"' not in text and 'id="beyond"' not in text and 'id="cost"' not in text
-    assert text.count("<figure") == 3
+    assert text.count("<figure") == 4
 
 
 def test_a_row_without_interval_is_a_row_with_empty_cells(least):
     folder, render = least
     pd.read_csv(folder / "intervals.csv").query("name != 'mlp9'").to_csv(folder / "intervals.csv", index=False)
     text = render()
-    assert re.search(r"<tr><td>MLP9 (?:(?!</tr>).)*<td></td>", text, re.DOTALL)
-    assert not re.search(r"<td> to |\bnan\b to", text)
+    assert re.search(r'<th scope="row">MLP9 (?:(?!</tr>).)*<td></td>', text, re.DOTALL)
+    assert not re.search(r"<small> to |\bnan\b", text)
 
 
 @pytest.mark.parametrize(
@@ -100,11 +103,62 @@ def test_what_each_split_holds_is_computed():
 
 def test_all_fifteen_genres_stand_there(written):
     text = written.read_text(encoding="utf-8")
-    section = text[text.index('<section id="genres">') : text.index('<section id="words">')]
-    listed = re.findall(r'<tr><td>(train|valid|test)</td><td class="text">(.*?)</td>', section)
-    assert len({genre for _, genre in listed}) == 15 and len(set(listed)) == len(listed)
+    section = text[text.index('<section id="genres">') : text.index('<section id="claims">')]
+    listed = re.findall(r'<th scope="row">(.*?)</th><td class="text">(training|validation|test)</td>', section)
+    assert len({genre for genre, _ in listed}) == 15 and len(set(listed)) == len(listed)
     prose = " ".join(re.sub(r"<[^>]+>", "", section).split())
     assert "is 0 % of training's tokens, 65 % of validation's and 100 % of test's" in prose
+
+
+def test_the_contents_and_the_links_lead_somewhere(written):
+    """Within the page, and to files of the repository; each CSV file is in the list at the top."""
+    text = written.read_text(encoding="utf-8")
+    links = re.findall(r'<a href="([^"]+)"', text)
+    contents = text[text.index("<nav") : text.index("</nav>")]
+    assert re.findall(r'<section id="(\w+)"', text) == re.findall(r'href="#(\w+)"', contents)
+    assert {link for link in links if link.startswith("http")} == {"https://www.jmlr.org/papers/v3/bengio03a.html"}
+    assert all(f'id="{link[1:]}"' in text for link in links if link.startswith("#"))
+    files = {link for link in links if not link.startswith(("#", "http"))}
+    assert all((ROOT / "reports" / file).is_file() for file in files)
+    listed = re.findall(r'href="([^"]+\.csv)"', text[: text.index("</header>")])
+    assert set(listed) == {file for file in files if file.endswith(".csv")} and len(listed) > 30
+
+
+def test_every_long_table_is_folded(written):
+    folds, found = 0, []
+    for tag in re.findall(r"<(/?details|table|tr)\b", written.read_text(encoding="utf-8")):
+        folds += {"details": 1, "/details": -1}.get(tag, 0)
+        if tag == "table":
+            found.append([folds, -1])  # without its head
+        elif tag == "tr":
+            found[-1][1] += 1
+    assert folds == 0 and len(found) > 20
+    assert all(around for around, rows in found if rows >= page.LONG)
+    assert "<details open" not in written.read_text(encoding="utf-8")
+
+
+def test_the_totals_of_the_claims_are_counts_of_the_files(written):
+    """Both splits and both readings, and what learning curves decide: yes / no / open."""
+    text = written.read_text(encoding="utf-8")
+    first = text[text.index('<section id="first">') : text.index('<section id="replication">')]
+    found = re.findall(r'<tr><th scope="row"><a href="#claims-(\w+)">(?!Speed)(.*?)</tr>', first, re.DOTALL)
+    assert [name for name, _ in found] == ["table1", "faithful", "faithful20", "beyond", "table2"]
+    for name, row in found:
+        folder = ROOT / "reports" / "claims" / name
+        claims, curves = pd.read_csv(folder / "claims.csv"), folder / "curves.csv"
+        judged = claims.groupby(["split", "reading"])["holds"]
+        parts = [judged.get_group(each) for each in EACH]
+        parts += [pd.read_csv(curves)["holds"]] if curves.is_file() else []
+        cells = [cell for cell in re.findall(r"<td>(.*?)</td>", row) if cell]
+        counts = [[int(number) for number in re.findall(r"\d+", cell)] for cell in cells]
+        assert counts == [[(part == verdict).sum() for verdict in ("yes", "no", "open")] for part in parts]
+
+
+def test_rows_are_called_as_the_paper_calls_them(written):
+    """MLP1, not mlp1; but in code, which one types, and in the names of files."""
+    text = written.read_text(encoding="utf-8")
+    shown = re.sub(r"<(code|pre|style|script|a)\b.*?</\1>|<[^>]+>", " ", text, flags=re.DOTALL)
+    assert "MLP10" in shown and not re.findall(r"\S*\b(?:mlp\d|kn\d|class\d|cycling\d|direct\d|large-)\S*", shown)
 
 
 COSTS = """table,stage,item,seconds,words_per_second,peak_memory_mb
@@ -121,10 +175,9 @@ def test_costs_have_a_line_a_stage(least):
     folder, render = least
     (folder / "costs.csv").write_text(COSTS)
     text = " ".join(render().split())
-    train = '<td>train</td><td>2</td><td>15.00</td> <td class="text">train-mlp1-0</td><td>10.00</td> <td>512</td></tr>'
-    assert f"<tr>{train} <tr><td>mix</td><td>1</td><td>0.10</td>" in text
-    assert "on one core: 15 minutes together" in text and "train-large" not in text
-    assert text.index("<details>") < text.index("<td>train-mlp3-0</td>") < text.index("</details>")
+    train = '<td>2</td><td>15.00</td> <td class="text">MLP1, seed 0</td><td>10.00</td> <td>512</td></tr>'
+    assert f'<tr><th scope="row"><code>train</code></th>{train} <tr><th scope="row"><code>mix</code></th><td>1' in text
+    assert "All items together took 15 minutes" in text and "train-large" not in text
 
 
 def test_costs_are_gathered_from_what_ran_here_and_kept_of_what_did_not(tmp_path):
@@ -147,8 +200,8 @@ def test_what_was_measured_of_speed_stands_there(least):
     (folder / "benchmark.md").write_text("# How fast\n\n## Race & pace\n\n| who | s |\n|:--|--:|\n| ours | 7 |\n")
     shutil.copytree(ROOT / "reports" / "claims", folder / "claims")
     text = render()
-    assert "(16 processes, full softmax)" in text and "<h3>Race &amp; pace</h3>" in text and "# How" not in text
-    assert re.search(r'<div class="wide"><table>\s*<thead>\s*<tr>\s*<th[^>]*>who</th>', text)
+    assert "16 processes, full softmax" in text and "<h3>Race &amp; pace</h3>" in text and "# How" not in text
+    assert '<tr><th scope="col" class="text">who</th><th scope="col">s</th></tr>' in text
 
 
 def test_table_2_stands_there_where_it_was_made(least):
@@ -162,12 +215,13 @@ def test_table_2_stands_there_where_it_was_made(least):
     columns = own + [f"to_{other}{end}" for other in ("kn5", "interpolated3") for end in ("", "_low", "_high")]
     found = pd.DataFrame(0.9, index=rows.index, columns=columns).assign(seeds=1)
     found.to_csv(folder / "table2" / "intervals.csv")
+    (folder / "table2" / "stream.csv").write_text("what,ours,paper\ntrain,13994528,13994528\n")
     (folder / "costs.csv").write_text(COSTS)
     text = render()
     section = text[text.index('<section id="table2">') : text.index('<section id="words">')]
     assert "0.932" in section and "0.826" in section  # the paper's ratios of its MLP10
-    assert "<td>100.0</td>\n<td>11,000</td>\n<td>952</td>" in section and "<td>30,240</td>\n<td>39</td>" in section
-    assert "<td>1.1</td>\n<td></td>\n<td>2385</td>" in section and "<td>the sum</td>\n<td>101.1</td>" in section
+    assert "<td>100.0</td><td>11,000</td><td>952</td>" in section and "<td>1.1</td><td></td><td>2,385</td>" in section
+    assert "together took 101.1 minutes" in section and "30,240 minutes.\nThat is 39 words a second" in section
 
 
 def test_a_figure_is_the_same_for_the_same_data_and_takes_the_colour_of_the_text():
@@ -236,9 +290,9 @@ return {width: document.documentElement.scrollWidth,
 """
 
 
-def look(browser, file, width, scheme="light", media="screen"):
+def look(browser, file, width, scheme="light", media="screen", height=800):
     """What LOOK finds on the page at a width, as a phone's where that is narrow."""
-    size = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 500}
+    size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500}
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
     features = [{"name": "prefers-color-scheme", "value": scheme}]
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": media, "features": features})
@@ -297,3 +351,102 @@ def test_on_paper_nothing_is_cut_off_and_the_shades_stay(browser, written):
     assert all(ground != "rgba(0, 0, 0, 0)" for _, ground in seen["shades"])
     assert len(seen["shades"]) == written.read_text(encoding="utf-8").count('style="--below: ') >= 21
     assert seen["colours"]["ground"] == "#fff"
+
+
+# Opens every fold; of what scrolls sideways, what it shows.
+WIDE = """
+document.querySelectorAll('details').forEach(fold => fold.open = true);
+return {page: [document.documentElement.scrollWidth, innerWidth],
+        wide: [...document.querySelectorAll('.wide')].filter(box => box.scrollWidth > box.clientWidth).map(
+            box => (box.firstElementChild.ariaLabel || box.parentNode.id))};
+"""
+
+
+@pytest.mark.peers
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_nothing_is_wider_than_the_window(browser, written, width, scheme):
+    """With every fold open; on a phone tables and figures scroll in boxes of their own."""
+    look(browser, written, width, scheme)
+    seen = browser.execute_script(WIDE)
+    assert seen["page"][0] <= seen["page"][1] == width
+    assert not seen["wide"] if width == 1280 else len(seen["wide"]) > 10
+
+
+@pytest.mark.peers
+def test_the_first_screen_shows_what_came_out(browser, written):
+    """The totals and the picture of the ratios, under the list of contents."""
+    look(browser, written, 1280, height=900)
+    bottom = "return document.querySelector(arguments[0]).getBoundingClientRect().bottom"
+    assert all(browser.execute_script(bottom, each) <= 900 for each in (".totals", "#figure-beside"))
+
+
+EDGES = """
+return ['nav', '#words'].map(each => document.querySelector(each).getBoundingClientRect()).map(
+    box => [box.top, box.bottom]);
+"""
+
+
+@pytest.mark.peers
+def test_the_list_of_contents_stays_at_the_top(browser, written):
+    for width in (1280, 390):
+        look(browser, written, width)
+        browser.execute_script("document.querySelector('nav a[href=\"#words\"]').click()")
+        (top, bottom), (section, _) = browser.execute_script(EDGES)
+        assert top == 0 and bottom <= section < 200
+
+
+# Of each table that is wider than its box, scrolled to its end: how far the first cell of each row is from the box's
+# left edge, whether the figures shine through it, and how much of the box is left for the figures.
+STUCK = """
+document.querySelectorAll('details').forEach(fold => fold.open = true);
+return [...document.querySelectorAll('.wide')].filter(box => box.tagName && box.querySelector('table')
+        && box.scrollWidth > box.clientWidth).map(box => {
+    box.scrollLeft = box.scrollWidth;
+    const edge = box.getBoundingClientRect(), heads = [...box.querySelectorAll('tr')].map(row => row.cells[0]);
+    return {off: Math.max(...heads.map(head => Math.abs(head.getBoundingClientRect().left - edge.left))),
+            ground: heads.every(head => getComputedStyle(head).backgroundColor !== 'rgba(0, 0, 0, 0)'),
+            left: Math.min(...heads.map(head => edge.right - head.getBoundingClientRect().right)),
+            scrolled: box.scrollLeft};
+});
+"""
+
+
+@pytest.mark.peers
+def test_on_a_phone_the_names_of_the_rows_stay_while_the_figures_scroll(browser, written):
+    look(browser, written, 390)
+    tables = browser.execute_script(STUCK)
+    assert len(tables) > 10
+    for table in tables:
+        assert table["scrolled"] > 0 and table["off"] < 1 and table["ground"] and table["left"] > 150, table
+
+
+# A click on the head of a column of the table that has a title; what its cells show then.
+SORT = """
+const table = [...document.querySelectorAll('table')].find(each => each.ariaLabel.startsWith(arguments[0]));
+const head = [...table.tHead.rows[0].cells].find(each => each.textContent === arguments[1]);
+head.querySelector('button').click();
+return {order: head.ariaSort, others: [...head.parentNode.cells].filter(each => each.ariaSort).length,
+        cells: [...table.tBodies[0].rows].map(row => row.cells[head.cellIndex].textContent.trim())};
+"""
+
+
+@pytest.mark.peers
+@pytest.mark.parametrize(
+    ("table", "column", "first", "last"),
+    [
+        ("Table 1 by today", "test, raw", "233.4 ± ", "349.2"),  # numbers, with a spread and an interval behind them
+        ("Raw perplexity in each genre", "tokens", "1,472", "174,576"),
+        ("Table 1 by today", "training, paper", "31", "210"),  # some are empty
+        ("Table 1 by today", "row", "class-based back-off n\u00a03, c\u00a0150", "MLP10 "),  # words
+    ],
+)
+def test_a_click_sorts_a_table_by_a_column(browser, written, table, column, first, last):
+    """Up, then down; what is empty comes last both times."""
+    look(browser, written, 1280)
+    up = browser.execute_script(SORT, table, column)
+    down = browser.execute_script(SORT, table, column)
+    assert (up["order"], down["order"], up["others"], down["others"]) == ("ascending", "descending", 1, 1)
+    assert len(up["cells"]) > 15 and sorted(up["cells"]) == sorted(down["cells"])
+    assert all(seen["cells"] == [*filter(None, seen["cells"]), *[""] * seen["cells"].count("")] for seen in (up, down))
+    assert up["cells"][0].startswith(first) and down["cells"][0].startswith(last)

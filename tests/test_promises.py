@@ -388,9 +388,17 @@ def test_the_race_in_the_readme_is_the_benchmarks():
     mlp1, mlp9 = best["mlp1"], best["mlp9"]
     assert mlp1.idxmin() == "ours"
     closest = mlp1.drop("ours").idxmin()
-    assert f"For MLP1 ours ends lowest, at {mlp1['ours']:.1f}; the next is {{}} at {mlp1[closest]:.1f}".format(NAMED[closest]) in said
+    assert (
+        f"For MLP1 ours ends lowest, at {mlp1['ours']:.1f}; the next is {{}} at {mlp1[closest]:.1f}".format(
+            NAMED[closest]
+        )
+        in said
+    )
     own = shapes["mlp1"].set_index("who").loc[closest].set_index("epochs")
-    assert f"which ours reaches in {own.loc[own['with share'].idxmin(), 'times ours']:.2f} times fewer machine-seconds" in said
+    assert (
+        f"which ours reaches in {own.loc[own['with share'].idxmin(), 'times ours']:.2f} times fewer machine-seconds"
+        in said
+    )
     assert (mlp9.nsmallest(4).index == ["adaptive", "sparse_bfloat16", "sparse", "ours"]).all()
     words = f"For MLP9 three end lower than our {mlp9['ours']:.1f}: AdaptiveLogSoftmaxWithLoss, another model, at "
     words += f"{mlp9['adaptive']:.1f}, and the sparse forms at {mlp9['sparse_bfloat16']:.1f} and {mlp9['sparse']:.1f}"
@@ -399,4 +407,8 @@ def test_the_race_in_the_readme_is_the_benchmarks():
     assert words.format(*(each["times ours"] for each in full.values())) in said
 
 
-NAMED = {"sparse_bfloat16": "the fastest stock form", "adaptive": "AdaptiveLogSoftmaxWithLoss", "sampled": "fused AdamW"}
+NAMED = {
+    "sparse_bfloat16": "the fastest stock form",
+    "adaptive": "AdaptiveLogSoftmaxWithLoss",
+    "sampled": "fused AdamW",
+}

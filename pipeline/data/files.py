@@ -48,8 +48,8 @@ def read_json(path: Path) -> dict:
     """What write_json wrote. Raises InputError where it is damaged."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:  # UnicodeDecodeError is one
-        raise InputError(f"{path} is damaged ({error}): make it again") from error
+    except (OSError, ValueError) as error:  # UnicodeDecodeError is a ValueError
+        raise InputError(f"{path} is not there or damaged ({error}): make it again") from error
 
 
 def read_array(path: Path) -> np.ndarray:

@@ -9,6 +9,7 @@ from pipeline.data import evaluation
 from pipeline.data.corpus import Corpus
 from pipeline.data.errors import InputError
 from pipeline.data.files import read_array, write_json
+from pipeline.data.record import FILE
 
 ABOVE = 1e-4  # how far above 0 rounding may put the logarithm of a probability
 
@@ -19,6 +20,7 @@ def write_predictions(folder: Path, corpus: Corpus, raw: dict[str, np.ndarray]) 
 
     raw: natural-log probability (T,) of every token of valid and test, and of train where it was computed.
     """
+    (folder / FILE).unlink(missing_ok=True)  # the folder is whole again when its stage has written this again
     unseen = corpus.unseen
     share = evaluation.fit_share(raw["valid"], corpus.valid, unseen)
     metrics = {"share": share}

@@ -1,10 +1,12 @@
 """A trained network or its features, from the file with its weights."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from safetensors import safe_open
+from safetensors import SafetensorError, safe_open
 
 from pipeline.data import record
 from pipeline.data.errors import InputError
@@ -17,7 +19,7 @@ WEIGHTS = "weights.safetensors"
 
 def read_features(folder: Path) -> np.ndarray:
     """C (V, m) of the network whose weights a training wrote into a folder."""
-    with safe_open(_file(folder), "numpy") as weights:  # which needs no torch
+    with _readable(folder) as file, safe_open(file, "numpy") as weights:  # which needs no torch
         return weights.get_tensor("C")
 
 
@@ -27,15 +29,21 @@ def read_network(folder: Path, vocabulary: int) -> "Network":
 
     from pipeline.networks.base import Architecture, build
 
-    file = _file(folder)
-    network = build(Architecture(**record.read(folder).config["model"]), vocabulary)
-    network.load_state_dict(load_file(file))
+    with _readable(folder) as file:
+        network = build(Architecture(**record.read(folder).config["model"]), vocabulary)
+        network.load_state_dict(load_file(file))
     return network
 
 
-def _file(folder: Path) -> Path:
+@contextmanager
+def _readable(folder: Path) -> Iterator[Path]:
+    """The file of a network's weights. Raises InputError where there is none, or what the block reads is damaged."""
     file = folder / WEIGHTS
     if not file.is_file():
         networks = sorted(path.parents[1].name for path in folder.parents[1].glob(f"*/0/{WEIGHTS}"))
         raise InputError(f"{folder} holds no network's weights; networks there: {', '.join(networks) or 'none'}")
-    return file
+    try:
+        yield file
+    except (SafetensorError, RuntimeError) as error:  # RuntimeError: the weights of another network
+        said = " ".join(str(error).split())[:200]
+        raise InputError(f"{file} is damaged, or of another network ({said}): train it again") from error

@@ -25,7 +25,7 @@ from pipeline.running import help, overrides
 from pipeline.running.keys import ROOT
 
 FOLDERS = ("data", "out", "checkpoints")  # in every stage that has these keys
-PATHS = (*FOLDERS, "timing")
+PATHS = (*FOLDERS, "timing", "export", "csv")
 FAILURE = "failure.txt"  # in the folder of a multirun's failed job: why
 
 KNOWN = (InputError, HydraException, OmegaConfBaseException)  # the user's mistakes; all else keeps its traceback
@@ -64,7 +64,7 @@ def run(stage: str, schema: type, main: Callable[..., None], timed: bool = False
                 (job / leftover).unlink(missing_ok=True)
         try:
             for key in PATHS:
-                if config.get(key) == "":
+                if config.get(key) == "" and key != "export":  # which is empty for none
                     raise InputError(f"{key} is empty: give a path, or leave it as it is configured")
                 place = Path(config.get(key) or ".")
                 fits = place.is_dir() if key in FOLDERS else place.is_file()

@@ -8,14 +8,14 @@ from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
 from pipeline.data.errors import InputError
-from pipeline.running.keys import groups, keys, names, optional_groups
+from pipeline.running.keys import Key, groups, keys, names, optional_groups
 
 NAMES = re.compile(r"[\w-]+(,[\w-]+)*")
 
 
 def check(stage: str, arguments: Sequence[str]) -> None:
-    """Raises InputError for the first override of a key or a group that the stage does not have, or of a group by a name
-    that is none of its files.
+    """Raises InputError for the first override of a key or a group that the stage does not have, or of a group by what
+    is the name of none of its files.
 
     arguments: of the command line. Other values are Hydra's and the schema's to check.
     """
@@ -52,11 +52,16 @@ def _has(stage: str, key: str) -> bool:
     """Whether a stage has this key or group, or a key that holds or is held by it."""
     if key in groups(stage) or key in optional_groups(stage):
         return True
-    for known in keys(stage):
-        inside = key.startswith(f"{known.name}.") and known.type.startswith(("dict", "list"))
-        if key == known.name or known.name.startswith(f"{key}.") or inside:
-            return True
-    return False
+    return any(_is_or_holds(known, key) for known in keys(stage))
+
+
+def _is_or_holds(known: Key, key: str) -> bool:
+    """Whether a key is this one, is one that holds it, or is an item of it: of a list by its number."""
+    if key == known.name or known.name.startswith(f"{key}."):
+        return True
+    item = key.removeprefix(f"{known.name}.").partition(".")[0]
+    has_items = known.type.startswith("dict") or (known.type.startswith("list") and item.isdecimal())
+    return has_items and key.startswith(f"{known.name}.")
 
 
 def _names(stage: str) -> Iterable[str]:

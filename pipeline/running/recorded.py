@@ -32,7 +32,6 @@ def recorded(
     start = time.perf_counter()
     data, out = Path(config.data), Path(config.out)
     with claimed(out), tracking.run(made, experiment_name(data), run_id_file) as tracked:
-        (out / record.FILE).unlink(missing_ok=True)  # the folder is whole again when it has this file again
         tracked.reads(data, made.data)
         yield tracked
         spent = cost(start) | tracked.costs

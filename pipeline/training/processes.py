@@ -126,6 +126,6 @@ class _Together(CheckpointFile):
         if len(set(steps)) == 1:
             return found
         raise InputError(
-            f"the processes' checkpoints are of different steps, {steps}: one was removed or damaged, or all were killed "
-            f"in the instant of saving; remove this training's files, such as {self.path}, to begin again"
+            f"the processes' checkpoints are of different steps, {steps}: one was removed or damaged, or all were "
+            f"killed in the instant of saving; remove this training's files, such as {self.path}, to begin again"
         )

@@ -16,6 +16,7 @@ import pandas as pd
 from tqdm import tqdm
 
 from pipeline.running import tracking
+
 from . import few, files, kills, values
 
 CLASSES = {"values": values, "files": files, "kills": kills}

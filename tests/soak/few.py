@@ -45,7 +45,6 @@ class Few:
             "shortlist": ["network=cycling3/0", "size=50", *places],
             "word_map": ["plane=flat", "neighbours=mlp9", "words=[said]", *places],
             "report": ["clusters=", *table],
-            "claims": ["claims.claims=[]", "claims.exploratory=[{says: x, better: mlp9, than: kn3}]", *table],
         }[stage]
         data = [] if stage in ("download", "preprocess") else [f"data={self.data}"]
         return [*own, *data, f"out={out}", f"timing={out}/timing.json", f"hydra.run.dir={out}/run", QUIET]

@@ -97,7 +97,7 @@ def _read(root: Path, reader: str, out: Path, file: str = "") -> tuple[object, s
             words = [word for word in words if not word.startswith("ngram=")] + [f"ngram={more[0]}"]
         ended = call(verb, *words)
     if ended.code:
-        return None, refused(ended, file, Path(file).name, str(Path(file).parent), str(root / Path(file).parent))
+        return None, refused(ended, file, Path(file).name, str(Path(file).parent), "no model")
     kept = {name: content for name, content in bits(out).items() if name.endswith((".npy", ".csv", ".md", ".svg"))}
     return kept or ended.said, ""
 

@@ -8,11 +8,12 @@ from functools import partial
 from pathlib import Path
 
 from pipeline.running.keys import Key, keys
+
 from .few import Few
 from .trial import Trial, bits, call, refused
 
 PIPE = "PIPE"
-STAGES = ["download", "preprocess", "cluster", "ngram", "train", "mix", "features", "report", "claims", "shortlist"]
+STAGES = ["download", "preprocess", "cluster", "ngram", "train", "mix", "features", "report", "shortlist"]
 STAGES += ["out_of_vocabulary", "word_map"]
 VALUES = [
     *("", "' '", "null", "-1", "0", "1", "1.5", "-0.5", "1e-300", "1e308", "nan", "inf", "-inf"),
@@ -47,17 +48,19 @@ def trials(few: Few) -> Iterator[Trial]:
 def _tried(few: Few, stage: str, key: Key, value: str, folder: Path) -> str:
     out, pipe = folder / "out", folder / "pipe"
     out.mkdir()
+    if stage != "download":  # which refuses a folder with anything but texts
+        (out / "run.json").write_text("an earlier result")
     if value == PIPE:  # stands for all that is neither a file nor a folder, such as a device
         os.mkfifo(pipe)
         value = str(pipe)
-    (out / "run.json").write_text("an earlier result")
     before = bits(out)
     where = [word for word in few.words(stage, out) if not word.startswith(f"{key.name}=")]
     ended = call(stage, *where, f"{key.name}={value}")
     if ended.code == 0:
         return "" if accepted(key, value) else f"accepted: {ended.said.strip()[-100:]}"
-    after = {name: content for name, content in bits(out).items() if not name.startswith("run/")}
-    said = refused(ended, key.name, key.name.rpartition(".")[2], value.strip("'") or "empty")
+    after = {name: content for name, content in bits(out).items() if not name.startswith(("run/", "checkpoints/"))}
+    named = key.name, key.name.partition(".")[0], key.name.rpartition(".")[2], value.strip("'${}") or "empty"
+    said = refused(ended, *named, "no predictions of")  # of a model by a name that there is not
     return said or ("" if after == before else f"refused, but the result of before changed: {set(after) ^ set(before)}")
 
 
@@ -73,7 +76,7 @@ def accepted(key: Key, value: str) -> str:
     if kind.startswith(("int", "float")) or "int" in kind.split(" | "):
         return "a finite number within the key's bounds, which the schema holds" * _finite(value)
     if kind == "bool":
-        return "YAML reads it as true or false" * (value in ("0", "1", "true"))
+        return "a number or a word that is read as true or false" * (value in ("0", "1", "-1", "true", "'${seed}'"))
     if kind.startswith("list"):
         return "a list of what the key takes, or none" * value.startswith("[")
     if kind.startswith("dict"):
