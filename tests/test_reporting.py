@@ -80,7 +80,8 @@ def corpus():
 def filled(folder, corpus, stage, p, **config):
     """A model that gives each token the probability p."""
     raw = {split: np.full(4, np.log(p), dtype=np.float32) for split in SPLITS}
-    write_predictions(made(folder, corpus, stage, **config), corpus, raw)
+    write_predictions(folder, corpus, raw)
+    made(folder, corpus, stage, **config)
 
 
 def listed(folder, **changes):

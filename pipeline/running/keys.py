@@ -61,10 +61,19 @@ def stages() -> list[str]:
     return sorted(file.stem for file in files if (ROOT / "pipeline" / f"{file.stem}.py").is_file())
 
 
+def schema(stage: str) -> Iterator[tuple[str, Field]]:
+    """The keys of a stage by its dataclasses alone, dotted; of a list's items after the list, as `claims[].says`."""
+    return _flat(fields(ROOT / "pipeline" / f"{stage}.py", "Config"))
+
+
+def usual_groups(stage: str) -> dict[str, str]:
+    """The groups of a stage, and the file that conf/<stage>.yaml chooses in each."""
+    return dict(entry.split(": ", 1) for entry in read(f"{stage}.yaml").defaults if ": " in entry)
+
+
 def groups(stage: str, arguments: Sequence[str] = ()) -> dict[str, str]:
     """The groups of a stage, and the file chosen in each: by the arguments, or the stage's own default."""
-    found = dict(entry.split(": ", 1) for entry in read(f"{stage}.yaml").defaults if ": " in entry)
-    given = {}
+    found, given = usual_groups(stage), {}
     for group, _, name in (argument.partition("=") for argument in arguments):
         if group in found:
             if name not in names(group):
@@ -101,7 +110,7 @@ def keys(stage: str, arguments: Sequence[str] = ()) -> Iterator[Key]:
             into |= {prefix + key: setting for key, setting in inherited(group, name).items()}
     settings |= file.settings
     nothing = Setting("", "")
-    for name, field in _flat(fields(ROOT / "pipeline" / f"{stage}.py", "Config")):
+    for name, field in schema(stage):
         own = settings.get(name, nothing)
         of_whole = name.rpartition(".")[0] in settings  # which has a value of its own then
         comment = "; ".join(part for part in (field.comment, own.comment) if part)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
 from pipeline.data.errors import InputError
-from pipeline.running.keys import Key, groups, keys, names, optional_groups
+from pipeline.running.keys import names, optional_groups, schema, usual_groups
 
 NAMES = re.compile(r"[\w-]+(,[\w-]+)*")
 
@@ -27,7 +27,7 @@ def check(stage: str, arguments: Sequence[str]) -> None:
             continue
         if not _has(stage, key.partition("@")[0]):
             raise InputError(f"{key}: {unknown(stage, key)}")
-        if key in (*groups(stage), *optional_groups(stage)) and given and not elsewhere:
+        if key in (*usual_groups(stage), *optional_groups(stage)) and given and not elsewhere:
             _check_files(key, value)
 
 
@@ -50,23 +50,23 @@ def unknown(stage: str, key: str) -> str:
 
 def _has(stage: str, key: str) -> bool:
     """Whether a stage has this key or group, or a key that holds or is held by it."""
-    if key in groups(stage) or key in optional_groups(stage):
+    if key in usual_groups(stage) or key in optional_groups(stage):
         return True
-    return any(_is_or_holds(known, key) for known in keys(stage))
+    return any(_is_or_holds(known, field.type, key) for known, field in schema(stage))
 
 
-def _is_or_holds(known: Key, key: str) -> bool:
-    """Whether a key is this one, is one that holds it, or is an item of it: of a list by its number."""
-    if key == known.name or known.name.startswith(f"{key}."):
+def _is_or_holds(known: str, kind: str, key: str) -> bool:
+    """Whether a key is the known one, is one that holds it, or is an item of it: of a list by its number."""
+    if key == known or known.startswith(f"{key}."):
         return True
-    item = key.removeprefix(f"{known.name}.").partition(".")[0]
-    has_items = known.type.startswith("dict") or (known.type.startswith("list") and item.isdecimal())
-    return has_items and key.startswith(f"{known.name}.")
+    item = key.removeprefix(f"{known}.").partition(".")[0]
+    has_items = kind.startswith("dict") or (kind.startswith("list") and item.isdecimal())
+    return has_items and key.startswith(f"{known}.")
 
 
 def _names(stage: str) -> Iterable[str]:
-    yield from groups(stage)
-    yield from (key.name for key in keys(stage) if "[]" not in key.name)
+    yield from usual_groups(stage)
+    yield from (name for name, _ in schema(stage) if "[]" not in name)
 
 
 def _nearest(key: str, known: Sequence[str]) -> str:

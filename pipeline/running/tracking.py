@@ -180,7 +180,7 @@ def _process() -> str:
 def close_dead(client: "MlflowClient", experiment: str) -> None:
     """Ends the runs of this machine's processes that are gone: a process that is killed can't do it."""
     for found in client.search_runs([experiment], "attributes.status = 'RUNNING'"):
-        host, *process = found.data.tags.get(PROCESS, "").split()
+        host, *process = found.data.tags.get(PROCESS, "").split() or [""]
         if host == platform.node() and _is_gone(*map(int, process)):
             client.set_terminated(found.info.run_id, "KILLED")
 
