@@ -1,5 +1,5 @@
-"""python benchmarks/relock.py FILE ...: writes today's code and values into the locks of dvc.yaml files, and leaves their
-results as they are.
+"""python benchmarks/relock.py FILE ...: writes today's code and values into the locks of dvc.yaml files, and leaves
+their results as they are.
 
 For an edit that changes no result, as benchmarks/every_result.sh shows. `dvc commit` does the same where the results
 lie on this machine.
