@@ -131,8 +131,8 @@ lint: .venv/installed  ## ruff alone
 	ruff check .
 	ruff format --check .
 
-ui: .venv/installed  ## browse the runs in MLflow; prints the address
-	@python -m pipeline.commands ui
+ui: .venv/installed  ## browse the runs in MLflow; prints the address, PORT=5000
+	@python -m pipeline.commands ui $(if $(PORT),--port $(PORT))
 
 # The last line makes the command `nplm`, with the code of this checkout; setuptools is among the requirements.
 .venv/installed: requirements.txt pyproject.toml

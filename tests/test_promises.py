@@ -260,6 +260,23 @@ def test_what_the_readme_says_of_yardsticks_epochs_and_mixing_is_in_the_tables()
     assert words.format(gains["faithful_raw"], gains["table1_raw"], gains["table1"]) in said
 
 
+def test_the_headline_in_the_readme_is_the_claims():
+    """By how much the best network is better than the best n-gram, raw, on both splits."""
+    said, shown, holds = " ".join(README.split()), {}, {}
+    for name in ("table1", "faithful"):
+        claims = pd.read_csv(ROOT / "reports" / "claims" / name / "claims.csv").query("reading == 'raw'")
+        claims = claims[claims["says"] == "the best network is far better than the best n-gram"].set_index("split")
+        shown[name] = " / ".join(f"{100 * claims.loc[split, 'ours']:.1f}" for split in ("valid", "test"))
+        holds[name] = set(claims["holds"])
+    paper = " / ".join(f"{100 * claims.loc[split, 'paper']:.0f}" for split in ("valid", "test"))
+    assert f"its best network is {paper} % better than its best n-gram" in said
+    words = (
+        "is {} % better than our best single n-gram by today's recipe (MLP2) and {} % by the paper's procedure (MLP10)"
+    )
+    assert words.format(shown["table1"], shown["faithful"]) in said
+    assert holds == {"table1": {"yes"}, "faithful": {"no"}}
+
+
 def test_a_table_says_what_its_figures_are_of():
     for ending in ("md", "tex"):
         files = (f"table1.{ending}", f"table2/table2.{ending}")

@@ -5,6 +5,8 @@ MLflow 3 opens with a view of its own that shows no trainings: the address leads
 
 import argparse
 import os
+import signal
+import subprocess
 import sys
 from urllib.parse import urlencode
 
@@ -23,7 +25,7 @@ def arguments(parser: Parser) -> None:
 
 
 def run(given: argparse.Namespace) -> None:
-    """Becomes MLflow's server; ends with Ctrl-C."""
+    """Runs MLflow's server until Ctrl-C."""
     from pipeline.running import tracking
 
     elsewhere = os.environ.get("MLFLOW_TRACKING_URI", "")
@@ -43,10 +45,24 @@ def run(given: argparse.Namespace) -> None:
     print(f"{name}: {address(given.port, experiments[name])}", flush=True)
     for other in sorted(set(ours) - {name}):
         print(f"{other}: {address(given.port, experiments[other])}", flush=True)
-    os.environ["MLFLOW_BACKEND_STORE_URI"] = client.tracking_uri  # not on the command line: it may hold a password
-    os.environ["PYTHONWARNINGS"] = "ignore"  # the server's own, of what its libraries will drop
-    server = ["mlflow", "server", "--host", HOST, "--port", str(given.port), "--workers", "1"]
-    os.execv(sys.executable, [sys.executable, "-m", *server])
+    print("Ctrl-C stops it.", flush=True)
+    _serve(given.port, client.tracking_uri)
+
+
+def _serve(port: int, store: str) -> None:
+    """MLflow's server in a session of its own: Ctrl-C reaches this process alone, which ends the server in good order."""
+    environment = os.environ | {
+        "MLFLOW_BACKEND_STORE_URI": store,  # not on the command line: it may hold a password
+        "PYTHONWARNINGS": "ignore",  # the server's own, of what its libraries will drop
+    }
+    command = [sys.executable, "-m", "mlflow", "server", "--host", HOST, "--port", str(port), "--workers", "1"]
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    server = subprocess.Popen(command, env=environment, start_new_session=True)
+    try:
+        server.wait()
+    finally:
+        os.killpg(server.pid, signal.SIGTERM)
+        server.wait()
 
 
 def address(port: int, experiment: str) -> str:
@@ -70,4 +86,4 @@ def _check_free(port: int) -> None:
         try:
             tried.bind((HOST, port))
         except OSError as error:
-            raise InputError(f"--port {port}: {error.strerror}; give another, such as --port 5050") from error
+            raise InputError(f"--port {port}: {error.strerror}; give another, as nplm ui --port 5050") from error
