@@ -50,7 +50,7 @@ def run(given: argparse.Namespace) -> None:
 
 
 def _serve(port: int, store: str) -> None:
-    """MLflow's server in a session of its own: Ctrl-C reaches this process alone, which ends the server in good order."""
+    """MLflow's server in a session of its own: Ctrl-C reaches this process alone, which ends it in good order."""
     environment = os.environ | {
         "MLFLOW_BACKEND_STORE_URI": store,  # not on the command line: it may hold a password
         "PYTHONWARNINGS": "ignore",  # the server's own, of what its libraries will drop
