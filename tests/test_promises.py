@@ -49,7 +49,9 @@ def test_a_target_waits_for_one_that_is_under_way(tmp_path):
     command = ["make", "--assume-old=.venv/installed", "page"]
     with (tmp_path / ".make.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        outside = {key: value for key, value in os.environ.items() if key not in ("MAKEFLAGS", "MAKELEVEL")}
+        heard = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+        process = subprocess.Popen(command, cwd=tmp_path, env=outside, **heard)
         assert "another target is under way in this checkout; this one waits for it" in process.stdout.readline()
         assert process.poll() is None
     process.communicate()

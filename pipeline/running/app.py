@@ -51,7 +51,7 @@ def run(stage: str, schema: type, main: Callable[..., None], timed: bool = False
     except InputError as error:
         sys.exit(exit_code(str(error)))
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends a stage as Ctrl-C does
-    sys.argv += _own_folder(sys.argv[1:])
+    sys.argv[1:] = _with_own_folder(sys.argv[1:])
     ConfigStore.instance().store(name=f"{stage}_schema", node=schema)
     # Hydra's own handler prints hints over several lines and exits; with this set, errors reach us whole.
     os.environ.setdefault("HYDRA_FULL_ERROR", "1")
@@ -94,16 +94,18 @@ def run(stage: str, schema: type, main: Callable[..., None], timed: bool = False
         sys.exit(exit_code(" ".join(["stopped", *map(str, stop.args)]), 130))
 
 
-def _own_folder(arguments: Sequence[str]) -> list[str]:
-    """Overrides for a folder that no other run has: Hydra's own default is the second of the start, which two share.
-
-    The processes that torchrun starts have one.
+def _with_own_folder(arguments: Sequence[str]) -> list[str]:
+    """Arguments with overrides for a folder that no other run has: Hydra's own default is the second of the start, which
+    two share. The processes that torchrun starts have one.
     """
     process = os.getppid() if "RANK" in os.environ else os.getpid()
     folder = f"${{now:%Y-%m-%d}}/${{now:%H-%M-%S}}-{process}"
     usual = {"hydra.run.dir": f"outputs/{folder}", "hydra.sweep.dir": f"multirun/{folder}"}
     given = {argument.partition("=")[0].lstrip("+") for argument in arguments}
-    return [f"{key}={value}" for key, value in usual.items() if key not in given]
+    ours = [f"{key}={value}" for key, value in usual.items() if key not in given]
+    overrides = [k for k, argument in enumerate(arguments) if "=" in argument and not argument.startswith("-")]
+    end = overrides[-1] + 1 if overrides else len(arguments)  # argparse wants all overrides in one place
+    return [*arguments[:end], *ours, *arguments[end:]]
 
 
 def cost(start: float) -> dict[str, float]:
