@@ -42,7 +42,7 @@ def test_the_address_that_it_prints_has_the_runs(stage, few, tmp_path, monkeypat
         assert (name, address) == ("nplm-brown-20-texts", f"http://127.0.0.1:{port}")
         for line in process.stderr:
             assert "Warning" not in line
-            if "startup complete" in line:
+            if "Uvicorn running" in line:  # after which it answers
                 break
         else:
             pytest.fail("the server did not start")
