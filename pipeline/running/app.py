@@ -95,7 +95,7 @@ def run(stage: str, schema: type, main: Callable[..., None], timed: bool = False
 
 
 def _with_own_folder(arguments: Sequence[str]) -> list[str]:
-    """Arguments with overrides for a folder that no other run has: Hydra's default is the second of the start, which two
+    """Arguments with overrides for a folder that no other run has: Hydra's default, the second of the start, two may
     share. The processes that torchrun starts have one.
     """
     process = os.getppid() if "RANK" in os.environ else os.getpid()
