@@ -27,13 +27,14 @@ stages = dvc stage list --name-only $(1) | { grep -E '(^|:)($(2))@' || true; } |
 .DEFAULT_GOAL := help
 
 # Targets in one checkout take turns, line by line: two that make the same result at once would end in DVC's "is busy".
+IN_TURN := repro beyond table2 ap faithful page costs search bench
 ifneq ($(shell command -v flock),)
-repro beyond table2 ap faithful page costs search bench: private SHELL := flock
-repro beyond table2 ap faithful page costs search bench: private .SHELLFLAGS := .make.lock /bin/bash -eu -o pipefail -c
+$(IN_TURN): private SHELL := flock
+$(IN_TURN): private .SHELLFLAGS := .make.lock /bin/bash -eu -o pipefail -c
 .PHONY: turn
 turn:
 	@flock --nonblock .make.lock true || echo "another target is under way in this checkout; this one waits for it"
-repro beyond table2 ap faithful page costs search bench: turn
+$(IN_TURN): turn
 endif
 
 help:  ## this list

@@ -12,7 +12,7 @@ from pathlib import Path
 import argcomplete
 
 from pipeline.commands.command import BEYOND, TABLE1
-from pipeline.running.keys import groups, keys, names, optional_groups, stages
+from pipeline.running.keys import names, optional_groups, settable, stages
 
 NAMES_MODELS = ("model", "a", "b")  # the arguments that are the name of a model
 
@@ -46,5 +46,4 @@ def _overrides(stage: str, prefix: str) -> Iterator[str]:
         yield from (f"{prefix.partition('=')[0]}={name}" for name in names(group))
         return
     yield from (f"+{optional}=" for optional in optional_groups(stage))
-    yield from (f"{group}=" for group in groups(stage))
-    yield from (f"{key.name}=" for key in keys(stage) if "[]" not in key.name)
+    yield from (f"{name}=" for name in settable(stage))

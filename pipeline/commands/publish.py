@@ -41,8 +41,7 @@ def run(given: argparse.Namespace) -> None:
     except KeyboardInterrupt:
         raise KeyboardInterrupt(GO_ON) from None
     except tracking.unreachable() as error:
-        said = " ".join(tracking.without_password(str(error)).split())[:300]
-        raise InputError(f"publishing stopped: {said}; {GO_ON}") from error
+        raise InputError(f"publishing stopped: {tracking.told(error)}; {GO_ON}") from error
 
 
 @contextmanager

@@ -36,7 +36,7 @@ MODEL, ALIAS = "nplm", "best"
 
 
 class _Run(tracking.Run):
-    """A run whose publisher wants to know of every fault."""
+    """A run whose publisher wants to know of every fault of the store; files that it does not take are a warning."""
 
     def tolerate(self, call: Callable[[MlflowClient], None]) -> None:
         """Makes a call of the store."""

@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from urllib.parse import urlencode
 
 from pipeline.commands.command import Parser, above_zero
@@ -36,8 +37,7 @@ def run(given: argparse.Namespace) -> None:
         client = tracking.open_client()
         experiments = {found.name: found.experiment_id for found in client.search_experiments()}
     except tracking.unreachable() as error:
-        said = " ".join(tracking.without_password(str(error)).split())[:300]
-        raise InputError(f"the store of runs can't be opened: {said}") from error
+        raise InputError(f"the store of runs can't be opened: {tracking.told(error)}") from error
     ours = [name for name in experiments if name.startswith("nplm-")]
     if not ours:
         raise InputError("no runs yet: `make repro` makes them, `make publish` those of results that are there")
@@ -61,7 +61,8 @@ def _serve(port: int, store: str) -> None:
     try:
         server.wait()
     finally:
-        os.killpg(server.pid, signal.SIGTERM)
+        with suppress(ProcessLookupError):  # it may have ended by itself
+            os.killpg(server.pid, signal.SIGTERM)
         server.wait()
 
 

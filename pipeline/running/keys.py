@@ -76,8 +76,7 @@ def groups(stage: str, arguments: Sequence[str] = ()) -> dict[str, str]:
     found, given = usual_groups(stage), {}
     for group, _, name in (argument.partition("=") for argument in arguments):
         if group in found:
-            if name not in names(group):
-                raise InputError(f"{group}={name}: choose one of {', '.join(names(group))}")
+            check_file(group, name)
             given[group] = name
     found |= given
     for group, name in list(found.items()):  # a file may choose those of other groups, which the user's own words undo
@@ -94,6 +93,18 @@ def optional_groups(stage: str) -> list[str]:
 def names(group: str) -> list[str]:
     """The files of a group."""
     return sorted(file.stem for file in (ROOT / "conf" / group).glob("*.yaml"))
+
+
+def check_file(group: str, name: str) -> None:
+    """Raises InputError where a group has no file of this name."""
+    if name not in names(group):
+        raise InputError(f"{group}={name}: choose one of {', '.join(names(group))}")
+
+
+def settable(stage: str) -> Iterator[str]:
+    """The groups and keys of a stage that a command line may name, as `model` and `model.h`."""
+    yield from usual_groups(stage)
+    yield from (name for name, _ in schema(stage) if "[]" not in name)
 
 
 def keys(stage: str, arguments: Sequence[str] = ()) -> Iterator[Key]:

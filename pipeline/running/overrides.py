@@ -4,11 +4,11 @@ Hydra answers an unknown key with the advice to put "+" before it, and then adds
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from difflib import get_close_matches
 
 from pipeline.data.errors import InputError
-from pipeline.running.keys import names, optional_groups, schema, usual_groups
+from pipeline.running.keys import check_file, optional_groups, schema, settable, usual_groups
 
 NAMES = re.compile(r"[\w-]+(,[\w-]+)*")
 
@@ -37,13 +37,12 @@ def _check_files(group: str, value: str) -> None:
     What is no name, such as choice(a,b), is left to Hydra, but for a value or a list, which a group can't have.
     """
     for name in value.split(",") if NAMES.fullmatch(value) else [value] if value[:1] in ("", "[", "{") else []:
-        if name not in names(group):
-            raise InputError(f"{group}={name}: choose one of {', '.join(names(group))}")
+        check_file(group, name)
 
 
 def unknown(stage: str, key: str) -> str:
     """What to say of a key that a stage does not have: the nearest that it has."""
-    near = _nearest(key, [*_names(stage)])
+    near = _nearest(key, [*settable(stage)])
     meant = f"; did you mean {near}?" if near else ";"
     return f"{stage} has no such key{meant} `python -m pipeline.{stage} --help` lists all"
 
@@ -62,11 +61,6 @@ def _is_or_holds(known: str, kind: str, key: str) -> bool:
     item = key.removeprefix(f"{known}.").partition(".")[0]
     has_items = kind.startswith("dict") or (kind.startswith("list") and item.isdecimal())
     return has_items and key.startswith(f"{known}.")
-
-
-def _names(stage: str) -> Iterable[str]:
-    yield from usual_groups(stage)
-    yield from (name for name, _ in schema(stage) if "[]" not in name)
 
 
 def _nearest(key: str, known: Sequence[str]) -> str:

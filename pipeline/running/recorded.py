@@ -50,10 +50,11 @@ def claimed(out: Path) -> Iterator[None]:
     out.mkdir(parents=True, exist_ok=True)
     folder = os.open(out, os.O_RDONLY)
     try:
-        fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise InputError(f"out={out}: another process writes into this folder; wait, or give another") from None
         yield
-    except BlockingIOError:
-        raise InputError(f"out={out}: another process writes into this folder; wait, or give another") from None
     finally:
         os.close(folder)  # which gives the folder free
 

@@ -78,7 +78,7 @@ class Run:
             try:
                 self.client.log_artifact(self.run_id, str(path))
             except Exception as error:  # of the library of whichever store of files the server has
-                log.warning("MLflow did not take %s: %s", path, without_password(str(error))[:300])
+                log.warning("MLflow did not take %s: %s", path, told(error))
                 return
 
     def reads(self, folder: Path, digest: str) -> None:
@@ -382,6 +382,10 @@ def without_password(text: str) -> str:
     return text.replace(password, "***") if password else text
 
 
+def told(error: Exception) -> str:
+    """An error of the store as part of a line: not long, and without a password."""
+    return " ".join(without_password(str(error)).split())[:300]
+
+
 def _warn(error: Exception) -> None:
-    said = without_password(str(error))[:300]
-    log.warning("MLflow can't be reached, so this run is not tracked; its results are safe. %s", said)
+    log.warning("MLflow can't be reached, so this run is not tracked; its results are safe. %s", told(error))
