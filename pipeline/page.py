@@ -54,7 +54,7 @@ def main(config: Config) -> None:
     best = table1.loc[table1[table1["model"] == "network"]["valid_raw"].idxmin()]
     called = rows.labels(reports)
     spent = rows.spent(reports, called)
-    of_table2 = spent["table"] == "table2"
+    of_table2 = spent["table"].str.startswith("table2")  # with repeats and without
     drawn = dict(_figures(config, reports, table1, genres, compared))
     inline = {name: style.inline(svg, name) for name, svg in drawn.items()}
     if "plane" in drawn:
@@ -87,8 +87,10 @@ def main(config: Config) -> None:
         beyond=rows.lines(rows.read(reports / "beyond", "beyond", "extra")),
         out_of_vocabulary=rows.out_of_vocabulary(reports, called),
         table2=rows.lines(rows.read(reports / "table2", "table2", "extra")),
-        table2_stream=rows.records(reports / "table2" / "stream.csv"),
-        table2_costs=rows.lines(spent[of_table2]),
+        table2_repeats=rows.lines(rows.read(reports / "table2-repeats", "table2-repeats", "extra")),
+        table2_stream={line["what"]: line for line in rows.records(reports / "table2" / "stream.csv")},
+        table2_removed=rows.records(reports / "table2" / "removed.csv"),
+        table2_costs=rows.lines(spent[spent["table"] == "table2"]),
         neighbours=rows.records(reports / "beyond" / "neighbours.csv"),
         classes=rows.records(reports / "classes.csv"),
         costs=rows.lines(spent[~of_table2]),

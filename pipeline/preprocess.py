@@ -36,7 +36,6 @@ READERS = {
     "lines": text_of.read_lines,
     "tokens": text_of.read_tokens,
 }
-REMOVED = "removed.csv"
 LONGEST = 1 << 20  # characters of a line that are read at a time, and of a word
 
 
@@ -50,10 +49,7 @@ class Config:
 
 
 def main(config: Config) -> None:
-    """Writes vocabulary.txt, train/valid/test.npy, texts.csv and counts.json into config.out.
-
-    With corpus.drop_repeats also removed.csv, the sentences that were removed most often.
-    """
+    """Writes vocabulary.txt, train/valid/test.npy, texts.csv and counts.json into config.out."""
     corpus = config.corpus
     types, names, ends = vocabulary.Types(), [], []
     measured = {"texts": 0, "paragraphs": 0, "words": 0, "tokens": 0}
@@ -72,15 +68,17 @@ def main(config: Config) -> None:
     measured["texts"] = len(names)
     _check(corpus, measured)
     stream = whole = repeats.Stream(*types.coded(), names, np.array(ends))
+    removed = {}
     if corpus.drop_repeats:
         read = whole.merged(text_of.fold) if corpus.fold else whole  # as models read it
         stays = repeats.kept(read, corpus.drop_repeats)
-        stream, examples = repeats.without(whole, stays), repeats.examples(read, stays)
+        stream, removed["sentences"] = repeats.without(whole, stays), repeats.examples(read, stays).to_dict("records")
         if corpus.by_file and len(stream.names) < len(names):
             raise InputError(f"corpus.drop_repeats={corpus.drop_repeats}: nothing stays of one of the three files")
     measured["tokens"] = len(stream.codes)
     boundaries = _boundaries(corpus, stream.ends.tolist())
-    removed = {"removed": repeats.shares(stays, boundaries)} if corpus.drop_repeats else {}
+    if removed:
+        removed["shares"] = repeats.shares(stays, boundaries)
     words, ids, measured["types"] = vocabulary.build(
         stream.types,
         stream.codes[: boundaries[-1]],
@@ -105,13 +103,11 @@ def main(config: Config) -> None:
         "unseen_words": int(unseen.sum()),
         "unseen_tokens": {split: int(each[unseen].sum()) for split, each in frequency.items()},
         "digest": digest(*splits.values()),
-        **removed,
+        **({"removed": removed} if removed else {}),
     }
     out, given = Path(config.out), asdict(corpus)
     write_corpus(out, Corpus(words, **splits, texts=_text_table(corpus, stream, boundaries), counts=counts))
-    if corpus.drop_repeats:
-        examples.to_csv(out / REMOVED, index=False)
-    else:
+    if not removed:
         del given["drop_repeats"]  # whatever is not used leaves results as they were before it was there
     Record("preprocess", corpus.name, 0, {"corpus": given}, counts["digest"]).write(out)
     log.info("%s: %s", corpus.name, ", ".join(f"{value:,} {key}" for key, value in measured.items()))

@@ -44,7 +44,8 @@ class Config:
 
 def main(config: Config) -> None:
     """Writes <name>.csv, .md, .tex and .svg, <name>-ratios.csv, extra.csv, intervals.csv, stream.csv, genres.csv where
-    the corpus has genres, and classes.csv and .md where clusters are given, into config.out."""
+    the corpus has genres, removed.csv where repeated sentences were left out of it, and classes.csv and .md where
+    clusters are given, into config.out."""
     corpus, out = read_corpus(config.data), Path(config.out)
     classes = _classes(config.clusters)
     everything = table.build(config.table, corpus)
@@ -67,7 +68,10 @@ def main(config: Config) -> None:
         markdown += f"\nNot in the paper's table:\n\n{markup.markdown(markup.figures(extra, same))}"
     sure = intervals.build(config.table, corpus)
     sure.to_csv(out / "intervals.csv", float_format="%.5f")
-    stream(read_json(Path(config.data) / "counts.json")).to_csv(out / "stream.csv", index=False)
+    counts = read_json(Path(config.data) / "counts.json")
+    stream(counts).to_csv(out / "stream.csv", index=False)
+    if "removed" in counts:
+        pd.DataFrame(counts["removed"]["sentences"]).to_csv(out / "removed.csv", index=False, float_format="%.2f")
     genres = intervals.genres(config.table, corpus)
     if not genres.empty:
         genres.to_csv(out / "genres.csv", float_format="%.4f")
@@ -108,9 +112,12 @@ def _classes(path: str) -> pd.DataFrame | None:
 
 
 def stream(counts: dict) -> pd.DataFrame:
-    """How many tokens, types and words of vocabulary the corpus has, ours and the paper's, where both are known."""
+    """How many tokens, types and words of vocabulary the corpus has, ours and the paper's, where both are known; and the
+    share of tokens that was left out as repeated, of the whole stream and of the stretch of each split."""
     ours = counts | dict(zip(SPLITS, np.diff(counts["boundaries"]).tolist(), strict=True))
     lines = [{"what": key, "ours": ours[key], "paper": value} for key, value in counts["paper"].items()]
+    shares = counts["removed"]["shares"] if "removed" in counts else {}
+    lines += [{"what": f"share removed of {key}", "ours": round(value, 4)} for key, value in shares.items()]
     return pd.DataFrame(lines, columns=["what", "ours", "paper"])
 
 

@@ -141,8 +141,8 @@ def test_the_totals_of_the_claims_are_counts_of_the_files(written):
     """Both splits and both readings, and what learning curves decide: yes / no / open."""
     text = written.read_text(encoding="utf-8")
     first = text[text.index('<section id="first">') : text.index('<section id="replication">')]
-    found = re.findall(r'<tr><th scope="row"><a href="#claims-(\w+)">(?!Speed)(.*?)</tr>', first, re.DOTALL)
-    assert [name for name, _ in found] == ["table1", "faithful", "faithful20", "beyond", "table2"]
+    found = re.findall(r'<tr><th scope="row"><a href="#claims-([\w-]+)">(?!Speed)(.*?)</tr>', first, re.DOTALL)
+    assert [name for name, _ in found] == ["table1", "faithful", "faithful20", "beyond", "table2", "table2-repeats"]
     for name, row in found:
         folder = ROOT / "reports" / "claims" / name
         claims, curves = pd.read_csv(folder / "claims.csv"), folder / "curves.csv"
@@ -215,10 +215,11 @@ def test_table_2_stands_there_where_it_was_made(least):
     columns = own + [f"to_{other}{end}" for other in ("kn5", "interpolated3") for end in ("", "_low", "_high")]
     found = pd.DataFrame(0.9, index=rows.index, columns=columns).assign(seeds=1)
     found.to_csv(folder / "table2" / "intervals.csv")
-    (folder / "table2" / "stream.csv").write_text("what,ours,paper\ntrain,13994528,13994528\n")
+    (folder / "table2" / "stream.csv").write_text("what,ours,paper\ntrain,13994528,13994528\nshare removed of stream,.214,\n")
     (folder / "costs.csv").write_text(COSTS)
     text = render()
     section = text[text.index('<section id="table2">') : text.index('<section id="words">')]
+    assert "is left out:\n21 % of all words" in section
     assert "0.932" in section and "0.826" in section  # the paper's ratios of its MLP10
     assert "<td>100.0</td><td>11,000</td><td>952</td>" in section and "<td>1.1</td><td></td><td>2,385</td>" in section
     assert "together took 101.1 minutes" in section and "30,240 minutes.\nThat is 39 words a second" in section

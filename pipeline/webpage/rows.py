@@ -12,6 +12,7 @@ TITLES = {
     "faithful20": "Table 1, the paper's procedure, 20 epochs",
     "beyond": "NIPS 2000, today's recipe",
     "table2": "Table 2, press releases, today's recipe",
+    "table2-repeats": "Table 2, press releases with repeats, today's recipe",
 }
 
 
@@ -59,7 +60,7 @@ def labels(reports: Path) -> dict[str, str]:
     Where tables differ, Table 1 has the last word.
     """
     found: dict[str, str] = {}
-    for name in ("table2", "faithful", "beyond", "table1"):
+    for name in ("table2-repeats", "table2", "faithful", "beyond", "table1"):
         rows = read(folder(reports, name), name, "extra")
         shared = rows["row"].duplicated(keep=False)
         found |= rows["row"].where(~shared, rows["row"] + ", " + rows["shape"]).to_dict()
