@@ -112,8 +112,8 @@ def _classes(path: str) -> pd.DataFrame | None:
 
 
 def stream(counts: dict) -> pd.DataFrame:
-    """How many tokens, types and words of vocabulary the corpus has, ours and the paper's, where both are known; and the
-    share of tokens that was left out as repeated, of the whole stream and of the stretch of each split."""
+    """How many tokens, types and words of vocabulary the corpus has, ours and the paper's, where both are known; and
+    the share of tokens that was left out as repeated, of the whole stream and of the stretch of each split."""
     ours = counts | dict(zip(SPLITS, np.diff(counts["boundaries"]).tolist(), strict=True))
     lines = [{"what": key, "ours": ours[key], "paper": value} for key, value in counts["paper"].items()]
     shares = counts["removed"]["shares"] if "removed" in counts else {}

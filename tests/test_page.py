@@ -215,7 +215,9 @@ def test_table_2_stands_there_where_it_was_made(least):
     columns = own + [f"to_{other}{end}" for other in ("kn5", "interpolated3") for end in ("", "_low", "_high")]
     found = pd.DataFrame(0.9, index=rows.index, columns=columns).assign(seeds=1)
     found.to_csv(folder / "table2" / "intervals.csv")
-    (folder / "table2" / "stream.csv").write_text("what,ours,paper\ntrain,13994528,13994528\nshare removed of stream,.214,\n")
+    (folder / "table2" / "stream.csv").write_text(
+        "what,ours,paper\ntrain,13994528,13994528\nshare removed of stream,.214,\n"
+    )
     (folder / "costs.csv").write_text(COSTS)
     text = render()
     section = text[text.index('<section id="table2">') : text.index('<section id="words">')]
