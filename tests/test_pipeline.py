@@ -295,6 +295,8 @@ def test_publish_completes_the_runs_and_builds_them_again_from_outputs(project):
     project.run(*publish)
     completed, _ = stored(project)
     assert completed.keys() == before.keys()  # each output's run had been logged by its stage
+    notes = [run.data.tags.get("mlflow.note.content", "") for run in before.values() if run.info.run_name == "mlp9-0"]
+    assert any("test 276" in note for note in notes)
     project.environment["MLFLOW_TRACKING_URI"] = f"sqlite:///{project.folder / 'empty.db'}"
     try:
         project.run(*publish)
@@ -382,7 +384,7 @@ def test_published_models_load_serve_and_are_registered(project):
             printed_by_it = project.run(sys.executable, "-c", LOAD, model.model_id, sentence)
             loaded = json.loads(re.search(r"^\{.*\}$", printed_by_it, re.MULTILINE).group())
             assert loaded["perplexity"] == pytest.approx(scored[model.name]["perplexity"], rel=1e-5)
-            assert loaded["inputs"] == ["text"] and loaded["outputs"] == ["words", "perplexity"]
+            assert loaded["inputs"] == ["text"] and loaded["outputs"] == ["words", "perplexity", "error"]
             assert loaded["example"] == ["The jury said that the election was fair."]
             run = runs[model.source_run_id]
             assert run.data.tags["model"] == model.name
@@ -390,9 +392,13 @@ def test_published_models_load_serve_and_are_registered(project):
         serve = (BIN / "mlflow", "models", "serve", "-m", "models:/nplm@best", "--env-manager", "local")
         served = project.begin(*serve, "-p", str(serving))
         wait_for(f"http://127.0.0.1:{serving}/ping")
-        request = {"dataframe_records": [{"text": sentence}]}
+        texts = [sentence, None, " ", "a" * 100_001]
+        request = {"dataframe_records": [{"text": text} for text in texts]}
         answer = requests.post(f"http://127.0.0.1:{serving}/invocations", json=request, timeout=60).json()
-        found = answer["predictions"][0]
+        found, *others = answer["predictions"]
+        said = ["no text: ", "no words in the text", "100,001 characters; at most 100,000"]
+        assert all(other["error"].startswith(why) for other, why in zip(others, said, strict=True))
+        assert {other["perplexity"] for other in others} == {None} and found["error"] is None
         best = scored[printed.split("by validation, ")[1].split(",")[0]]
         assert found["perplexity"] == pytest.approx(best["perplexity"], rel=1e-5)
         assert [word["word"] for word in found["words"]] == [row["word"] for row in best["rows"]]

@@ -155,10 +155,12 @@ def test_a_published_model_says_what_the_command_says(root, tmp_path, monkeypatc
     place = ["--data", root / "data" / "brown", "--predictions", root / "predictions" / (table or "table1")]
     assert main(["score", own, str(tmp_path / "text.txt"), "--format", "json", *map(str, place)]) == 0
     scored = json.loads(capsys.readouterr().out)
-    answer = loaded.predict(pd.DataFrame({"text": [text, " "]}))
+    answer = loaded.predict(pd.DataFrame({"text": [text, " ", None, "a\0b"]}))
     assert answer["perplexity"][0] == pytest.approx(scored["perplexity"], rel=1e-5)
     assert [word["word"] for word in answer["words"][0]] == [row["word"] for row in scored["rows"]]
-    assert answer["words"][1] == []
+    assert answer["words"][1:].tolist() == [[], [], []] and answer["perplexity"][1:].isna().all()
+    said = ["no words in the text", "no text: give one as `text`", "NUL characters"]
+    assert [error.split(",")[0] for error in answer["error"][1:]] == said
     client = tracking.open_client()
     (model,) = client.search_logged_models([tracking.experiment_of(client, EXPERIMENT)])
     shutil.rmtree(local_file_uri_to_path(model.artifact_location))  # as when the folder of artifacts is deleted

@@ -62,6 +62,10 @@ def main(words: list[str] | None = None) -> int:
     except BrokenPipeError:  # the reader, such as `head`, has had enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python complains when it ends
         return 0
+    except OSError as error:  # a full disk, a folder that can't be read
+        from pipeline.running.app import said_of_the_machine
+
+        return failed(said_of_the_machine(error))
 
 
 def _stage(stage: str, words: list[str]) -> int:

@@ -15,14 +15,15 @@ from mlflow.entities import LoggedModelStatus, Run
 from mlflow.exceptions import MlflowException
 from mlflow.models import Model
 from mlflow.utils.file_utils import local_file_uri_to_path
+from omegaconf import OmegaConf
 
 from pipeline.commands import models, served
-from pipeline.commands.results import BROWN, Result, paper_rows
+from pipeline.commands.results import BROWN, Result
 from pipeline.data.corpus import read_corpus
 from pipeline.data.files import write_json
 from pipeline.data.record import FILE
 from pipeline.networks.saved import WEIGHTS
-from pipeline.running import tracking
+from pipeline.running import paper, tracking
 from pipeline.running.keys import ROOT
 from pipeline.running.recorded import FILES, experiment_name
 from pipeline.running.sweep import BEST, FIGURES
@@ -48,7 +49,7 @@ class Publisher:
 
     def __init__(self, root: Path):
         self.root = root
-        self.notes = paper_rows(root)
+        self.notes = paper.notes(root)
         self.code = tracking.code_state()
         self.client = tracking.open_client()
         self._experiments: dict[Path, str] = {}
@@ -74,7 +75,9 @@ class Publisher:
 
     def publish_grid(self, table: Path) -> None:
         """A grid of conf/search by its table: the run of the multirun that wrote it, else one with its jobs below."""
-        experiment = self.experiment(self.root / "data" / BROWN)
+        asked = self.root / "conf" / "search" / f"{table.stem.removeprefix('search-')}.yaml"
+        data = OmegaConf.load(asked).get("data") if asked.is_file() else None
+        experiment = self.experiment(self.root / (data or f"data/{BROWN}"))
         jobs, digest = pd.read_csv(table, dtype=str), hashlib.sha256(table.read_bytes()).hexdigest()
         found = self._search(experiment, {OUTPUT: digest})
         if any(run.info.status == "FINISHED" for run in found):
@@ -129,7 +132,7 @@ class Publisher:
     def _complete(self, run: Run, result: Result) -> Run:
         note = self.notes.get((result.table, result.run.name))
         if note:
-            self.client.set_tag(run.info.run_id, "mlflow.note.content", note)
+            self.client.set_tag(run.info.run_id, tracking.NOTE, note)
         # Last: what a killed publish left undone is done again.
         if run.info.status == "FINISHED":  # by its stage
             self.client.set_tag(run.info.run_id, OUTPUT, result.digest)

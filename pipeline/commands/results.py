@@ -8,15 +8,15 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from omegaconf import OmegaConf
 from safetensors import safe_open
 
 from pipeline.data import record
-from pipeline.data.corpus import SPLITS, read_corpus
+from pipeline.data.corpus import read_corpus
 from pipeline.data.errors import InputError
 from pipeline.data.files import read_json
 from pipeline.networks.saved import WEIGHTS
 from pipeline.ngrams import class_file
+from pipeline.running.paper import table_of
 
 FOLDERS = ("predictions", "clusters", "features")
 FIGURES = ("metrics.json", "out_of_vocabulary.json")  # a stage's perplexities
@@ -86,18 +86,13 @@ def results(root: Path) -> list[Result]:
                 f"{folder} was made from a corpus that is not in {root / 'data'}: run `dvc checkout`, or the stage "
                 "preprocess of its dvc.yaml"
             )
-    tables = {folder: _table(folder, root) for folder in runs}
+    tables = {folder: table_of(folder, root) for folder in runs}
     timings = _timings(root, runs, tables)
     found = [
         Result(folder, made, tables[folder], corpora[made.data], timings.get(folder, {}))
         for folder, made in runs.items()
     ]
     return sorted(found, key=lambda result: result.table != TABLE1)
-
-
-def _table(folder: Path, root: Path) -> str:
-    parts = folder.relative_to(root).parts
-    return parts[1] if parts[0] == "predictions" and len(parts) == 4 else ""
 
 
 def _timings(root: Path, runs: dict[Path, record.Record], tables: dict[Path, str]) -> dict[Path, dict[str, float]]:
@@ -125,16 +120,3 @@ def _numbers(values: dict) -> dict[str, float]:
 def _size(file: Path) -> int:
     with safe_open(file, "numpy") as weights:
         return sum(int(np.prod(weights.get_slice(key).get_shape())) for key in list(weights.keys()))
-
-
-def paper_rows(root: Path) -> dict[tuple[str, str], str]:
-    """By table and by our model's name: its row of the paper, and the figures there."""
-    said = {}
-    for file in sorted((root / "conf" / "table").glob("*.yaml")):
-        table = OmegaConf.load(file)
-        whose = "The paper's perplexity" + ", on another corpus" * (not table.get("same_corpus", True))
-        for name, row in (table.get("rows") or {}).items():
-            figures = ", ".join(f"{split} {row[split]:g}" for split in SPLITS if split in row)
-            printed = f"{whose}: {figures}." if figures else "The paper prints no figure."
-            said[file.stem, name] = f"{row.row}. {printed}"
-    return said

@@ -1,10 +1,11 @@
 """A model of the pipeline as MLflow loads and serves it: texts in, the log-probability of each word out.
 
+A text that cannot be scored gets a reason in `error`, and the other texts of the request their answers.
+
 MLflow runs this file when it loads the model. Beside it lie `data`, the preprocessed corpus, `predictions` with the
 model and its components, and `clusters`.
 """
 
-import math
 from pathlib import Path
 
 import mlflow
@@ -16,9 +17,11 @@ from mlflow.types.schema import Array, Object, Property
 
 from pipeline.commands import models, user_text
 from pipeline.data.corpus import read_corpus
+from pipeline.data.errors import InputError
 from pipeline.data.evaluation import perplexity
 from pipeline.data.files import read_json
 
+LONGEST = 100_000  # characters of a text, some 20,000 words; the answer takes twenty times as many
 EXAMPLE = pd.DataFrame({"text": ["The jury said that the election was fair."]})
 WORD = [
     Property("word", DataType.string),
@@ -26,8 +29,14 @@ WORD = [
     Property("unknown", DataType.boolean),
 ]
 SIGNATURE = ModelSignature(
-    inputs=Schema([ColSpec(DataType.string, "text")]),
-    outputs=Schema([ColSpec(Array(Object(WORD)), "words"), ColSpec(DataType.double, "perplexity")]),
+    inputs=Schema([ColSpec(DataType.string, "text", required=False)]),  # or one null would refuse a whole request
+    outputs=Schema(
+        [
+            ColSpec(Array(Object(WORD)), "words"),
+            ColSpec(DataType.double, "perplexity", required=False),
+            ColSpec(DataType.string, "error", required=False),
+        ]
+    ),
 )
 
 
@@ -42,16 +51,29 @@ class Served(PythonModel):
         self.model = models.load(name, self.corpus, [folder / "predictions"], folder / "clusters")
 
     def predict(self, context, model_input: pd.DataFrame, params: dict | None = None) -> pd.DataFrame:
-        """One line a text: its words, marks included, each with its natural-log probability, and the perplexity; of an
-        empty text none."""
-        return pd.DataFrame([self._scored(text) for text in model_input["text"]])
+        """One line a text: its words, marks included, each with its natural-log probability, and the perplexity; or
+        why there are none."""
+        texts = model_input["text"] if "text" in model_input else [None] * len(model_input)
+        # As objects: a perplexity that is not there is null then, where NaN is no JSON.
+        return pd.DataFrame([self._answer(text) for text in texts], dtype=object)
 
-    def _scored(self, text: str) -> dict:
-        if not text or not text.strip():  # the other texts of the request are answered
-            return {"words": [], "perplexity": math.nan}
+    def _answer(self, text: str | None) -> dict:
+        try:
+            return self._scored(text) | {"error": None}
+        except InputError as error:
+            return {"words": [], "perplexity": None, "error": str(error)}
+
+    def _scored(self, text: str | None) -> dict:
+        if not isinstance(text, str):
+            raise InputError("no text: give one as `text`")
+        if len(text) > LONGEST:
+            raise InputError(f"{len(text):,} characters; at most {LONGEST:,} are scored at once: send parts")
         words = user_text.words_of(text, self.corpus)
         scored = user_text.scored(words, self.model, self.corpus)
-        return {"words": scored.to_dict("records"), "perplexity": perplexity(scored["log_probability"].to_numpy())}
+        return {
+            "words": scored.to_dict("records"),
+            "perplexity": float(perplexity(scored["log_probability"].to_numpy())),
+        }
 
 
 set_model(Served())

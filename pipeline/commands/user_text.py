@@ -27,8 +27,11 @@ MOST = 4  # signs that a word of a vocabulary may begin or end with; without a b
 def words_of(text: str, corpus: Corpus, tokens: bool = False) -> list[str]:
     """The words of a text as the corpus would have them, with its marks after each paragraph and at the end.
 
-    tokens: the text is tokenised, words apart by white space. Raises InputError where there are no words.
+    tokens: the text is tokenised, words apart by white space. Raises InputError where there are no words, or what
+    is no text.
     """
+    if "\0" in text:
+        raise InputError("NUL characters, so no text, or UTF-16 without its mark: convert it, for example with iconv")
     lines = io.StringIO(text)  # breaks where a corpus's files do, at line feeds alone
     pieces = list(_tokenised(lines, corpus) if tokens else _printed(lines, corpus))
     if not any(words for words, _ in pieces):

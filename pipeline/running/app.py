@@ -6,9 +6,11 @@ import re
 import resource
 import signal
 import sys
+import tempfile
 import time
 import traceback
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import hydra
@@ -28,7 +30,10 @@ FOLDERS = ("data", "out", "checkpoints")  # in every stage that has these keys
 PATHS = (*FOLDERS, "timing", "export", "csv")
 FAILURE = "failure.txt"  # in the folder of a multirun's failed job: why
 
-KNOWN = (InputError, HydraException, OmegaConfBaseException)  # the user's mistakes; all else keeps its traceback
+# The user's mistakes, and what the machine refuses, such as a full disk; all else keeps its traceback.
+KNOWN = (InputError, HydraException, OmegaConfBaseException, OSError)
+# What libraries that write by themselves say of a disk that takes no more: torch, safetensors.
+WRITERS = re.compile(r"inline_container\.cc|os error \d+")
 
 KEY_UNKNOWN = re.compile(r"Key '.*' (?:not in|is not in struct)")  # OmegaConf's words
 
@@ -64,34 +69,66 @@ def run(stage: str, schema: type, main: Callable[..., None], timed: bool = False
                 (job / leftover).unlink(missing_ok=True)
         try:
             for key in PATHS:
-                if config.get(key) == "" and key != "export":  # which is empty for none
-                    raise InputError(f"{key} is empty: give a path, or leave it as it is configured")
-                place = Path(config.get(key) or ".")
-                fits = place.is_dir() if key in FOLDERS else place.is_file()
-                if config.get(key) and place.exists() and not fits:
-                    what = "folder" if key in FOLDERS else "file"
-                    raise InputError(f"{key}={place} is no {what}: give one, or a place where nothing is yet")
+                _check_place(config, key)
             start = time.perf_counter()
             main(OmegaConf.to_object(config))
             if timed:
                 write_timing(Path(config.timing), {"stage": stage} | cost(start))
         except Exception as error:
-            known = isinstance(error, KNOWN)
+            known = is_known(error)
             if not job:
                 # SystemExit passes Hydra by, which puts a line of its own before any other exception.
                 if known:
                     raise SystemExit(exit_code(one_line(error, stage))) from error
                 raise
             reason = one_line(error, stage) if known else traceback.format_exc()
-            (job / FAILURE).write_text(reason, encoding="utf-8")
+            with suppress(OSError):  # the next job finds no room either, and says so
+                (job / FAILURE).write_text(reason, encoding="utf-8")
             log.error("this job failed, the others go on: %s", reason)
 
     try:
         application()
-    except KNOWN as error:
+    except Exception as error:
+        if not is_known(error):
+            raise
         sys.exit(exit_code(one_line(error, stage)))
     except KeyboardInterrupt as stop:
         sys.exit(exit_code(" ".join(["stopped", *map(str, stop.args)]), 130))
+
+
+def _check_place(config: DictConfig, key: str) -> None:
+    """Raises InputError where a stage could not write, or would make folders far from all that is there.
+
+    A mistyped path must make no folders anywhere on the machine. `out` itself is made, and whatever is missing below
+    the checkout, the folder of the call, the temporary folder, or `out`.
+    """
+    given = config.get(key)
+    if given is None or (given == "" and key == "export"):  # which is empty for none
+        return
+    if given == "":
+        raise InputError(f"{key} is empty: give a path, or leave it as it is configured")
+    if "\0" in given:
+        raise InputError(f"{key}={given!r} has a NUL character, which no path has")
+    place = Path(given)
+    fits = place.is_dir() if key in FOLDERS else place.is_file()
+    if place.exists() and not fits:
+        what = "folder" if key in FOLDERS else "file"
+        raise InputError(f"{key}={place} is no {what}: give one, or a place where nothing is yet")
+    needed = place if key == "checkpoints" else place.parent
+    ours = (ROOT, Path.cwd(), Path(tempfile.gettempdir()), Path(config.get("out") or "."))
+    if (
+        key != "data"
+        and not needed.is_dir()
+        and not any(needed.resolve().is_relative_to(each.resolve()) for each in ours)
+    ):
+        raise InputError(
+            f"{key}={place}: there is no folder {needed}; if it is meant, make it first: mkdir -p {needed}"
+        )
+
+
+def is_known(error: Exception) -> bool:
+    """Whether an error is the user's or the machine's, and not a fault of ours."""
+    return isinstance(error, KNOWN) or bool(WRITERS.search(str(error)))
 
 
 def _with_own_folder(arguments: Sequence[str]) -> list[str]:
@@ -123,6 +160,8 @@ def peak_memory_mb() -> float:
 
 def one_line(error: Exception, stage: str) -> str:
     """The text of an error and of what caused it, white space folded; of Hydra's, what a user can follow."""
+    if isinstance(error, OSError) or not isinstance(error, KNOWN):
+        return said_of_the_machine(error)
     parts = [str(error)]
     if error.__cause__ is not None and str(error.__cause__) not in parts[0]:
         parts.append(str(error.__cause__))
@@ -131,6 +170,14 @@ def one_line(error: Exception, stage: str) -> str:
             said, key = " ".join(found[1].split()), found[2]
             return f"{key}: {overrides.unknown(stage, key) if KEY_UNKNOWN.match(said) else said}"
     return " ".join(" ".join(parts).split("Config search path:")[0].split())
+
+
+def said_of_the_machine(error: Exception) -> str:
+    """An error of the machine in one line: what was refused, where, and what to look at."""
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{error.filename}: {error.strerror or error}"
+    said = (error.strerror if isinstance(error, OSError) else "") or str(error).split("\n")[0][:200] or "not written"
+    return f"{said}: is there room on the disks of out, timing and checkpoints, and may they be written?"
 
 
 def exit_code(message: str, code: int = 2) -> int:

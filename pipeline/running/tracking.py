@@ -29,14 +29,14 @@ os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
 os.environ.setdefault("DO_NOT_TRACK", "true")
 # A server that doesn't answer is found out in seconds; its default is minutes of silence.
 os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "1")
-os.environ.setdefault("MLFLOW_HTTP_REQUEST_TIMEOUT", "10")
+os.environ.setdefault("MLFLOW_HTTP_REQUEST_TIMEOUT", "6")
 
 GROUP = "nplm.group"
 PROCESS = "nplm.process"  # tag: host, number and start of the process that a run belongs to
 CLOCK = 60  # seconds by which the clock, and so the start of a process, may have been set since
 FAILURE = "failure"  # tag: why a run failed
 CURVE, COST = "curve/", "cost/"
-PARENT = "mlflow.parentRunId"
+PARENT, NOTE = "mlflow.parentRunId", "mlflow.note.content"
 SWEEP = "NPLM_PARENT_RUN"  # set by a multirun, whose jobs then stand under its run
 VARIED = "NPLM_VARIED"  # likewise: the keys in which its jobs differ
 # What makes a commit dirty; reports and locks don't.
@@ -46,11 +46,11 @@ log = logging.getLogger(__name__)
 
 
 def unreachable() -> tuple[type[Exception], ...]:
-    """What is raised where a store can't be reached or read."""
+    """What is raised where a store can't be reached or read, or its driver is not installed."""
     from mlflow.exceptions import MlflowException
     from sqlalchemy.exc import SQLAlchemyError
 
-    return MlflowException, SQLAlchemyError, OSError
+    return MlflowException, SQLAlchemyError, OSError, ImportError
 
 
 class Run:
@@ -88,6 +88,11 @@ class Run:
     def parameters(self, values: Mapping[str, object]) -> None:
         """Logs parameters; nested mappings get dotted names."""
         self._log(parameters=[(key, str(value)) for key, value in flattened(values)])
+
+    def note(self, text: str) -> None:
+        """What MLflow shows above a run's figures; nothing for no text."""
+        if text:
+            self.tolerate(lambda client: client.set_tag(self.run_id, NOTE, text))
 
     def end(self, status: str, failure: str = "") -> None:
         """FINISHED, FAILED with the reason, or KILLED."""
@@ -273,8 +278,10 @@ def open_client() -> "MlflowClient":
         logging.getLogger(name).setLevel(logging.WARNING)
     uri = os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{ROOT / 'mlflow.db'}"
     file = _sqlite_file(uri)
-    if file and not file.parent.is_dir():
-        raise FileNotFoundError(f"MLFLOW_TRACKING_URI={uri}: no such folder")  # MLflow would try for minutes
+    if file and not file.parent.is_dir():  # MLflow would try for minutes, and likewise below
+        raise FileNotFoundError(f"MLFLOW_TRACKING_URI={uri}: no such folder")
+    if file and not os.access(file if file.exists() else file.parent, os.W_OK):
+        raise PermissionError(f"MLFLOW_TRACKING_URI={uri}: it can't be written")
     with store_lock():
         client = MlflowClient(uri)
         client.search_experiments(max_results=1)  # makes a database that is not there yet

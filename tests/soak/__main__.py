@@ -17,9 +17,9 @@ from tqdm import tqdm
 
 from pipeline.running import tracking
 
-from . import few, files, kills, values
+from . import few, files, kills, pairs, room, untracked, values
 
-CLASSES = {"values": values, "files": files, "kills": kills}
+CLASSES = {"values": values, "files": files, "kills": kills, "room": room, "untracked": untracked, "pairs": pairs}
 REPORT = Path("reports/soak.md")
 SHOWN = 20  # trials that went badly, in the report
 

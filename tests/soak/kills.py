@@ -12,12 +12,11 @@ from functools import partial
 from pathlib import Path
 
 from .few import Few
-from .trial import Trial, bits
+from .trial import Trial, bits, differs
 
 STAGES = ["train", "preprocess", "ngram", "mix", "cluster", "report"]
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 EVERY_STEP = "checkpoint_seconds=0"
-MADE = (".npy", ".csv", ".safetensors", "metrics.json", "counts.json", "run.json", ".txt", ".md")
 
 
 def trials(few: Few) -> Iterator[Trial]:
@@ -49,12 +48,8 @@ def _tried(few: Few, stage: str, sent: signal.Signals, name: str, folder: Path) 
     again = subprocess.run(command(folder / "killed"), **quiet)
     if again.returncode:
         return f"repeated: {again.stderr.decode().strip()[-200:]}"
-    killed, expected = (
-        {name: content for name, content in bits(folder / place).items() if name.endswith(MADE)}
-        for place in ("killed", "whole")
-    )
-    if killed != expected:
-        return f"other bits: {sorted(name for name in killed | expected if killed.get(name) != expected.get(name))[:3]}"
+    if said := differs(folder / "killed", folder / "whole"):
+        return said
     left = [path for path in bits(folder / "killed") if "/." in f"/{path}" or path.endswith((".pt", ".run"))]
     if left:
         return f"left over: {left[:3]}"

@@ -31,10 +31,10 @@ class Trial:
     run: Callable[[Path], str]  # gets an empty folder; gives "" where all went well, else what went badly
 
 
-def call(module: str, *words: str) -> Ended:
+def call(module: str, *words: str, environment: dict[str, str] | None = None) -> Ended:
     """Calls a stage, or `commands`, with the words of a command line, in an empty folder.
 
-    The process is a fork of this one, whose imports it has.
+    The process is a fork of this one, whose imports it has. environment: added to it.
     """
     entry = import_module(f"pipeline.{module}.__main__" if module == "commands" else f"pipeline.{module}")
     with tempfile.TemporaryDirectory() as here, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
@@ -44,6 +44,7 @@ def call(module: str, *words: str) -> Ended:
             os.dup2(out.fileno(), 1)
             os.dup2(err.fileno(), 2)
             os.chdir(here)
+            os.environ |= environment or {}
             os._exit(_called(entry, module, words))
         code = _waited(child)
         read = []
@@ -97,6 +98,19 @@ def refused(ended: Ended, *names: str) -> str:
 
 def _last(ended: Ended) -> str:
     return (ended.said.strip().splitlines() or ["silence"])[-1][:200]
+
+
+# What a result holds whose every bit is the same when its stage is repeated.
+RESULTS = (".npy", ".csv", ".safetensors", "metrics.json", "counts.json", "run.json", "weights.json", ".txt", ".md")
+
+
+def differs(folder: Path, expected: Path) -> str:
+    """Which files of a result have other bits than expected, or are there in one place alone; empty for none."""
+    found, wanted = (
+        {name: content for name, content in bits(each).items() if name.endswith(RESULTS)} for each in (folder, expected)
+    )
+    names = sorted(name for name in found | wanted if found.get(name) != wanted.get(name))
+    return f"other bits: {names[:3]}" if names else ""
 
 
 def bits(folder: Path) -> dict[str, bytes]:

@@ -1,0 +1,76 @@
+"""No room: a stage writes to a disk that is full or read-only. Well is one line that names the place, and once there is
+room, the repeated command ends with the result of an undisturbed run. Needs Linux and a user who may mount."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+from .few import Few
+from .trial import Trial, call, differs, refused
+
+STAGES = ["preprocess", "cluster", "ngram", "train", "mix", "report", "features"]
+KEYS = ["out", "timing", "checkpoints"]
+KILOBYTES = [0, 4, 16, 64, 128, 256]  # that are free on the disk
+READ_ONLY = "read-only"
+
+
+def trials(few: Few) -> Iterator[Trial]:
+    """Each stage, with its result, its time or its checkpoints on the disk; none where nothing can be mounted."""
+    if not sys.platform.startswith("linux") or os.geteuid():
+        return
+    for stage in STAGES:
+        for key in KEYS if stage == "train" else KEYS[:2]:
+            for room in [*KILOBYTES, READ_ONLY]:
+                yield Trial(f"{stage}, {key} on a disk, free: {room}", partial(_tried, few, stage, key, room))
+
+
+def _tried(few: Few, stage: str, key: str, room: int | str, folder: Path) -> str:
+    whole = folder / "whole"
+    call(stage, *few.words(stage, whole))
+    with _disk(folder / "disk") as disk:
+        out = disk / "out" if key == "out" else folder / "out"
+        place = {"out": out, "timing": disk / "timing.json", "checkpoints": disk / "checkpoints"}[key]
+        words = [word for word in few.words(stage, out) if not word.startswith(("hydra.run.dir", f"{key}="))]
+        words += [f"hydra.run.dir={folder}/run", f"{key}={place}"]
+        filler = disk / "filler"
+        if room == READ_ONLY:
+            _mount("remount,ro", disk)
+        else:
+            _fill(filler, room)
+        first = call(stage, *words)
+        said = refused(first, str(disk), place.name, "is there room") if first.code else ""
+        if said:
+            return said
+        if room == READ_ONLY:
+            _mount("remount,rw", disk)
+        filler.unlink(missing_ok=True)
+        again = call(stage, *words)
+        if again.code:
+            return f"repeated, with room: {again.said.strip()[-200:]}"
+        return differs(out, whole)
+
+
+@contextmanager
+def _disk(folder: Path) -> Iterator[Path]:
+    """A file system in memory."""
+    folder.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=32m", "soak", folder], check=True)
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", "--lazy", folder], check=True)
+
+
+def _mount(option: str, folder: Path) -> None:
+    subprocess.run(["mount", "-o", option, folder], check=True)
+
+
+def _fill(filler: Path, free: int) -> None:
+    """Takes all room but so many kilobytes."""
+    stat = os.statvfs(filler.parent)
+    with filler.open("wb") as file:
+        os.posix_fallocate(file.fileno(), 0, max(stat.f_bavail * stat.f_frsize - 1024 * free, 1))
