@@ -25,6 +25,7 @@ from pipeline.data.errors import InputError
 from pipeline.data.predictions import read_predictions
 from pipeline.data.record import Record, read
 from pipeline.networks import saved
+from pipeline.running import paper
 from pipeline.running.app import ROOT
 
 MIXTURES = {"fixed": "mixed", "learned": "learned", "binned": "by-frequency"}
@@ -92,6 +93,9 @@ def test_a_model_is_found_in_the_first_folder_that_has_it(made, few, tmp_path):
     read(made / "predictions" / "table1" / "kn3" / "0").write(other)
     assert models.find("kn3", corpus, [tmp_path, *places(made)])[0] == other
     assert models.find("kn3/0", corpus, [*places(made), tmp_path])[0] == places(made)[0] / "kn3" / "0"
+    assert models.find("MLP1/1", corpus, places(made)) == models.find("mlp1/1", corpus, places(made))
+    assert (paper.model_of("mlp2/1"), paper.model_of("MLP10")) == ("mlp1-mixed/1", "mlp9-mixed")
+    assert paper.model_of("Kneser-Ney back-off") == "Kneser-Ney back-off", "several rows"
     with pytest.raises(InputError, match=r"no model 'mlp7' in .*/table1, .*/beyond; there are: class150-3, cycling3, "):
         loaded("mlp7", made, corpus)
     with pytest.raises(InputError, match=r"there are: none, run `make repro`"):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 PLACES = TABLE1, BEYOND = Path("predictions/table1"), Path("predictions/beyond")
 CLUSTERS = Path("clusters/brown")
-MODEL = "such as mlp1, kn5, mlp1-mixed, best-ngram; with a seed: mlp1/2"
+MODEL = "such as mlp1, kn5, best-ngram, mlp1-mixed (or mlp2, as the paper has it); with a seed: mlp1/2"
 NETWORK = "a network, such as mlp9; with a seed: mlp1/2"
 
 

@@ -15,6 +15,7 @@ from pipeline.data.corpus import Corpus
 from pipeline.data.errors import InputError
 from pipeline.data.files import read_json
 from pipeline.ngrams import bins, build, counts, interpolated
+from pipeline.running import paper
 
 STAGES = ("train", "ngram", "mix")  # whose models can be loaded
 
@@ -91,10 +92,11 @@ class Mixture:
 
 def find(name: str, corpus: Corpus, places: Sequence[str | Path]) -> tuple[Path, record.Record]:
     """The folder and the run of a model named `mlp1/2`, or `mlp1` for seed 0, in the first of the places that has it.
+    The paper's name of a row, such as `MLP2`, will do.
 
     Raises InputError where none has it, with the models that are there, or where it is of another corpus.
     """
-    places = [Path(place) for place in places]
+    places, name = [Path(place) for place in places], paper.model_of(name)
     for place in places:
         folder = place / (name if "/" in name else f"{name}/0")
         if (folder / record.FILE).is_file():

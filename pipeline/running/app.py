@@ -25,6 +25,7 @@ from pipeline.data.errors import InputError
 from pipeline.data.files import write_timing
 from pipeline.running import help, overrides
 from pipeline.running.keys import ROOT
+from pipeline.running.tracking import flattened
 
 FOLDERS = ("data", "out", "checkpoints")  # in every stage that has these keys
 PATHS = (*FOLDERS, "timing", "export", "csv")
@@ -68,6 +69,9 @@ def run(stage: str, schema: type, main: Callable[..., None], timed: bool = False
             for leftover in (FAILURE, "metrics.json"):  # of an earlier multirun there
                 (job / leftover).unlink(missing_ok=True)
         try:
+            for key, value in flattened(OmegaConf.to_container(config, resolve=True)):
+                if "\0" in str(value):
+                    raise InputError(f"{key}={value!r} has a NUL character, which no name and no path has")
             for key in PATHS:
                 _check_place(config, key)
             start = time.perf_counter()
@@ -107,8 +111,6 @@ def _check_place(config: DictConfig, key: str) -> None:
         return
     if given == "":
         raise InputError(f"{key} is empty: give a path, or leave it as it is configured")
-    if "\0" in given:
-        raise InputError(f"{key}={given!r} has a NUL character, which no path has")
     place = Path(given)
     fits = place.is_dir() if key in FOLDERS else place.is_file()
     if place.exists() and not fits:

@@ -1,4 +1,4 @@
-"""Which row of the paper a result stands for, as MLflow's note of its run says it."""
+"""Which row of the paper a result stands for: MLflow's note of its run says it, and commands take the row's name."""
 
 from pathlib import Path
 
@@ -26,3 +26,11 @@ def notes(root: Path = ROOT) -> dict[tuple[str, str], str]:
             printed = f"{whose}: {figures}." if figures else "The paper prints no figure."
             said[file.stem, name] = f"{row.row}. {printed}"
     return said
+
+
+def model_of(row: str, root: Path = ROOT) -> str:
+    """Our name of the model in a row of Table 1 that is named as the paper does, `MLP2` or `mlp2/1`; else as given."""
+    label, slash, seed = row.partition("/")
+    rows = OmegaConf.load(root / "conf" / "table" / "table1.yaml").rows
+    named = [name for name, printed in rows.items() if printed.row.lower() == label.lower()]
+    return named[0] + slash + seed if len(named) == 1 else row

@@ -17,9 +17,17 @@ from tqdm import tqdm
 
 from pipeline.running import tracking
 
-from . import few, files, kills, pairs, room, untracked, values
+from . import few, files, kills, pairs, room, serving, untracked, values
 
-CLASSES = {"values": values, "files": files, "kills": kills, "room": room, "untracked": untracked, "pairs": pairs}
+CLASSES = {
+    "values": values,
+    "files": files,
+    "kills": kills,
+    "room": room,
+    "untracked": untracked,
+    "pairs": pairs,
+    "serving": serving,
+}
 REPORT = Path("reports/soak.md")
 SHOWN = 20  # trials that went badly, in the report
 

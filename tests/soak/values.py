@@ -74,6 +74,8 @@ def accepted(key: Key, value: str) -> str:
     if value.strip("'") in (key.value.strip('"'), key.value):
         return "it is the key's own value"
     if kind.startswith(("int", "float")) or "int" in kind.split(" | "):
+        if value == "'${seed}'":
+            return "the number of another key"
         return "a finite number within the key's bounds, which the schema holds" * _finite(value)
     if kind == "bool":
         return "a number or a word that is read as true or false" * (value in ("0", "1", "-1", "true", "'${seed}'"))

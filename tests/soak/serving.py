@@ -1,0 +1,117 @@
+"""Serving: a model behind MLflow's server, asked by eight clients at once. Well is an answer of valid JSON with a
+reason where there is no perplexity, no error of the server's own, and memory that stays level."""
+
+import atexit
+import json
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache, partial
+from pathlib import Path
+
+import psutil
+import requests
+
+from pipeline.commands import served
+
+from .few import Few
+from .trial import Trial
+
+CLIENTS, REQUESTS, TIMES = 8, 200, 2
+MOST = 300 << 20  # bytes of memory that the server may gain
+SENTENCE = "The jury said that it was fair."
+
+
+def _texts(*texts: object) -> bytes:
+    return json.dumps({"dataframe_records": [{"text": text} for text in texts]}).encode()
+
+
+ASKED = {  # content of a request, and the codes that may answer it
+    "a sentence": (_texts(SENTENCE), (200,)),
+    "nulls": (_texts(None, SENTENCE, None), (200,)),
+    "blanks": (_texts("", " ", "\n\n", SENTENCE), (200,)),
+    "NUL and controls": (_texts("a\0b", "\x01\x02", SENTENCE), (200,)),
+    "a megabyte": (_texts("word " * 200_000), (200,)),
+    "brackets": (_texts("(" * 3000 + "zzz" + ")" * 3000), (200,)),
+    "a number": (_texts(5), (200, 400)),
+    "a list": (_texts([SENTENCE]), (200, 400)),
+    "another column": (json.dumps({"dataframe_records": [{"words": SENTENCE}]}).encode(), (200, 400)),
+    "another form": (json.dumps({"inputs": [SENTENCE]}).encode(), (200, 400)),
+    "no JSON": (b'{"dataframe_records": [', (400,)),
+    "nothing": (b"", (400,)),
+    "noise": (bytes(range(256)) * 40, (400, 422)),
+}
+
+
+def trials(few: Few) -> Iterator[Trial]:
+    """Two hundred requests of each kind, twice."""
+    for number in range(TIMES):
+        for name in ASKED:
+            yield Trial(f"{REQUESTS} requests, {name} {number}", partial(_tried, few, name))
+
+
+def _tried(few: Few, name: str, folder: Path) -> str:
+    port, process = _server(few.root)
+    content, codes = ASKED[name]
+    before = _memory(process)
+    with ThreadPoolExecutor(CLIENTS) as clients:
+        said = list(clients.map(lambda _: _asked(port, content, codes), range(REQUESTS)))
+    gained = _memory(process) - before
+    return next(filter(None, said), "") or f"{gained >> 20} MB more" * (gained > MOST)
+
+
+def _asked(port: int, content: bytes, codes: tuple[int, ...]) -> str:
+    header = {"Content-Type": "application/json"}
+    answer = requests.post(f"http://127.0.0.1:{port}/invocations", data=content, headers=header, timeout=60)
+    if answer.status_code not in codes:
+        return f"code {answer.status_code}: {answer.text[:200]}"
+    try:
+        read = json.loads(answer.text, parse_constant=_no_number)
+    except ValueError as error:
+        return f"no JSON: {error}"
+    if answer.status_code != 200:
+        return "" if read.get("message") or read.get("detail") or read.get("error_code") else f"no reason: {read}"
+    lines = read["predictions"]
+    return "" if all((line["perplexity"] is None) == bool(line["error"]) for line in lines) else f"no reason: {lines}"
+
+
+def _no_number(text: str) -> None:
+    raise ValueError(f"{text} is no JSON")
+
+
+def _memory(process: psutil.Process) -> int:
+    return sum(each.memory_info().rss for each in (process, *process.children(recursive=True)))
+
+
+@cache
+def _server(root: Path) -> tuple[int, psutil.Process]:
+    """A server of the tiny network, on a port of this machine alone; it ends with this process."""
+    import mlflow
+
+    packed, saved = root / "packed", root / "saved"
+    for folder in (packed, saved):
+        shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(root / "data", packed / "data")
+    shutil.copytree(root / "predictions" / "mlp9", packed / "predictions" / "mlp9")
+    (packed / "clusters").mkdir()
+    (packed / "name.json").write_text('{"name": "mlp9/0"}')
+    model = {"python_model": served.__file__, "signature": served.SIGNATURE, "artifacts": {"model": str(packed)}}
+    mlflow.pyfunc.save_model(saved, **model, pip_requirements=[])
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    mlflow_command = str(Path(sys.executable).with_name("mlflow"))
+    command = [mlflow_command, "models", "serve", "-m", str(saved), "--env-manager", "local", "-p", str(port)]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    atexit.register(process.terminate)
+    for _ in range(240):
+        try:
+            if requests.get(f"http://127.0.0.1:{port}/ping", timeout=5).ok:
+                break
+        except requests.ConnectionError:
+            time.sleep(0.5)
+    return port, psutil.Process(process.pid)
