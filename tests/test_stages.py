@@ -4,6 +4,7 @@ import itertools
 import json
 import os
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -410,6 +411,54 @@ def test_a_grid_in_parallel_gives_the_same_numbers(stage, few, tmp_path):
     )
     assert alone.returncode == 0, alone.stderr
     assert table["valid"][1] == pytest.approx(read_json(tmp_path / "alone" / "metrics.json")["valid"], rel=1e-12)
+
+
+def test_the_jobs_of_a_grid_end_when_it_is_killed(stage, few, tmp_path):
+    """Those side by side too."""
+    long = [*TINY, "recipe.epochs=100000", "model.h=4,5", f"data={few}"]
+    long += [f"checkpoints={tmp_path}/checkpoints", "checkpoint_seconds=0"]
+    places = [f"hydra.sweep.dir={tmp_path}/sweep", "hydra/launcher=joblib", "hydra.launcher.n_jobs=2"]
+    command = [sys.executable, "-m", "pipeline.train", "-m", *long, *places]
+    grid = psutil.Popen(command, cwd=ROOT, env=stage.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        wait_until(lambda: len(list(tmp_path.glob("checkpoints/*.pt"))) == 2)
+        jobs = grid.children(recursive=True)
+    finally:
+        grid.kill()
+        grid.wait()
+    _, alive = psutil.wait_procs(jobs, timeout=30)
+    assert len(jobs) >= 2 and not alive
+
+
+def wait_until(there) -> None:
+    """A minute at most."""
+    for _ in range(600):
+        if there():
+            return
+        time.sleep(0.1)
+    raise AssertionError("not within a minute")
+
+
+def test_a_disk_that_takes_no_more_is_one_line(stage, few, tmp_path):
+    """And with room the same command ends well."""
+    given = ["ngram=kn3", f"data={few}", f"out={tmp_path}/out"]
+    small = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000))}
+    ended = stage("ngram", *given, "hydra/job_logging=disabled", **small)
+    assert ended.returncode == 2 and ended.stderr.startswith("error: "), ended.stderr
+    assert ended.stderr.count("\n") == 1 and "is there room on the disks of out" in ended.stderr
+    assert stage("ngram", *given).returncode == 0
+
+
+def test_a_mistyped_path_makes_no_folders(stage, few, tmp_path):
+    """Far from the checkout, the folder of the call and the temporary one, only `out` itself is made."""
+    environment = {"env": stage.environment | {"TMPDIR": str(tmp_path / "temporary")}}
+    (tmp_path / "temporary").mkdir()
+    wrong = tmp_path / "no" / "such"
+    for key, missing in (("out", wrong.parent), ("timing", wrong.parent), ("checkpoints", wrong)):
+        ended = stage("train", *TINY, f"data={few}", f"{key}={wrong}", **environment)
+        said = f"error: {key}={wrong}: no folder {missing}; if the path is right, make it first: mkdir -p {missing}\n"
+        assert (ended.returncode, ended.stderr) == (2, said)
+    assert not wrong.parent.exists()
 
 
 @pytest.mark.peers

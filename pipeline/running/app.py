@@ -118,14 +118,9 @@ def _check_place(config: DictConfig, key: str) -> None:
         raise InputError(f"{key}={place} is no {what}: give one, or a place where nothing is yet")
     needed = place if key == "checkpoints" else place.parent
     ours = (ROOT, Path.cwd(), Path(tempfile.gettempdir()), Path(config.get("out") or "."))
-    if (
-        key != "data"
-        and not needed.is_dir()
-        and not any(needed.resolve().is_relative_to(each.resolve()) for each in ours)
-    ):
-        raise InputError(
-            f"{key}={place}: there is no folder {needed}; if it is meant, make it first: mkdir -p {needed}"
-        )
+    near = any(needed.resolve().is_relative_to(each.resolve()) for each in ours)
+    if key != "data" and not needed.is_dir() and not near:
+        raise InputError(f"{key}={place}: no folder {needed}; if the path is right, make it first: mkdir -p {needed}")
 
 
 def is_known(error: Exception) -> bool:

@@ -1,9 +1,14 @@
 """What a multirun adds to its jobs: one parent run in MLflow, and a table of the grid at the end."""
 
 import atexit
+import os
 import shutil
+import signal
 import sys
+import time
+from functools import cache
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pandas as pd
@@ -20,6 +25,8 @@ from pipeline.running.recorded import experiment_name
 
 FIGURES = ("valid", "valid_seen")  # a grid is there to choose, and test is not for choosing
 BEST = "best_valid"  # a grid's best validation perplexity, in MLflow
+LAUNCHER = "NPLM_LAUNCHER"  # the process of a multirun, as its jobs' environment has it
+SAVING = 10  # seconds that a job has to save its state
 
 
 class Grid(Callback):
@@ -44,11 +51,17 @@ class Grid(Callback):
             self.experiment = experiment_name(Path(config.data))
         except InputError as error:  # Hydra would only warn
             sys.exit(exit_code(str(error)))
+        os.environ[LAUNCHER] = str(os.getpid())
         name = f"{config.hydra.job.name} {folder.parent.name} {folder.name}"
         self.parent = tracking.open_sweep(name, self.experiment, _varied(config))
         self.parent.parameters({"overrides": " ".join(config.hydra.overrides.task)})
         # Hydra calls on_multirun_end only where every job could be composed and none was interrupted.
         atexit.register(self.parent.end, "FAILED")
+
+    def on_job_start(self, config: DictConfig, **kwargs: Any) -> None:
+        """A job in a process of its own, such as one of joblib's, ends when that of the multirun is gone."""
+        if os.environ.get(LAUNCHER) == str(os.getppid()):
+            _end_with_parent()
 
     def on_multirun_end(self, config: DictConfig, **kwargs: Any) -> None:
         """Writes grid.csv and its picture into the multirun's folder and prints it, the best first; exit code 1 where a
@@ -78,6 +91,21 @@ class Grid(Callback):
         self.parent.end("FAILED" if failed else "FINISHED")
         if failed:
             sys.exit(f"error: {failed} of {len(table)} jobs failed; {path} says why")
+
+
+@cache  # one watch for all jobs of a process
+def _end_with_parent() -> None:
+    """Ends this process soon after its parent, which may be killed, as Ctrl-C would: a training saves its state."""
+    parent = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1)
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(SAVING)
+        os.kill(os.getpid(), signal.SIGKILL)  # one that waits for its next job hears no other signal
+
+    Thread(target=watch, daemon=True).start()
 
 
 def collect(folder: Path) -> pd.DataFrame:
