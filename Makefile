@@ -128,7 +128,7 @@ test: lint  ## lint and all tests that need nothing but the environment
 test-all: lint .venv/peers  ## the same and the comparisons with independent tools, which it installs
 	python -m pytest -n $(JOBS) --dist loadfile $(TESTS)
 
-soak: .venv/installed  ## half an hour of faults, counted: bad values, damaged files, kills; reports/soak.md
+soak: .venv/installed  ## half an hour of faults, counted: bad values, damaged files, kills, full disks; reports/soak.md
 	python -m tests.soak
 
 lint: .venv/installed  ## ruff alone
