@@ -222,7 +222,8 @@ def test_press_releases_are_sorted_by_day_and_the_broken_ones_left_out(tmp_path)
     download.main(composed("download", download.Config, *given))
     download.main(composed("download", download.Config, *given, f"corpus.path={tmp_path}/nowhere"))  # it is there
     sizes = ["corpus.train=100", "corpus.valid=60", "corpus.test=60", "corpus.size=15"]
-    settings = ["corpus=senate", f"corpus.raw={raw}", "corpus.expected=null", *sizes, f"out={tmp_path}/out"]
+    settings = ["corpus=senate", "corpus.drop_repeats=0", f"corpus.raw={raw}", "corpus.expected=null", *sizes]
+    settings.append(f"out={tmp_path}/out")
     preprocess.main(composed("preprocess", preprocess.Config, *settings))
     found = read_corpus(tmp_path / "out")
     names = found.texts["name"].drop_duplicates().tolist()

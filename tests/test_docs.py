@@ -97,7 +97,7 @@ def test_a_stage_answers_with_the_values_of_the_file_that_is_chosen(stage):
     assert "conf/table" not in ended.stdout and "+search=NAME" in ended.stdout
     ended = stage("train", "recipe=papers", "-h")
     assert ended.returncode == 2
-    assert ended.stderr == "error: recipe=papers: choose one of energy, large, modern, nips, paper, paper10\n"
+    assert ended.stderr == "error: recipe=papers: choose one of energy, large, modern, nips, paper, paper10, repeats\n"
 
 
 def test_the_tour_is_committed_as_it_ran():

@@ -133,4 +133,5 @@ def test_no_target_forces_a_stage():
 
 
 def test_all_stages_together_fit_on_a_few_screens():
-    assert sum(len(file.read_text().splitlines()) for file in FILES) < 700
+    """Table 2's three experiments link to one file."""
+    assert sum(len(file.read_text().splitlines()) for file in {file.resolve() for file in FILES}) < 700

@@ -342,8 +342,7 @@ def test_the_figures_of_table2_in_the_text_are_the_reports():
         ("large", "interpolated3", "(and {} of the trigram)"),
         ("large-learned", "kn5", "with one learned weight {};"),
         ("large-by-frequency", "kn5", "by the context's frequency {};"),
-        ("large-with-kn5", "kn5", "in place of the trigram {};"),
-        ("best-ngram-500", "kn5", "the best n-gram {}."),
+        ("large-with-kn5", "kn5", "in place of the trigram {}."),
         ("large-with-kn5", "best-ngram-500", "mixed with Kneser-Ney 5 has {} of the best n-gram's"),
     ):
         assert words.format(f"{shown['test'][name, over]} ({shown['valid'][name, over]})") in table2, (name, over)
