@@ -295,8 +295,6 @@ def test_publish_completes_the_runs_and_builds_them_again_from_outputs(project):
     project.run(*publish)
     completed, _ = stored(project)
     assert completed.keys() == before.keys()  # each output's run had been logged by its stage
-    notes = [run.data.tags.get("mlflow.note.content", "") for run in before.values() if run.info.run_name == "mlp9-0"]
-    assert any("test 276" in note for note in notes)
     project.environment["MLFLOW_TRACKING_URI"] = f"sqlite:///{project.folder / 'empty.db'}"
     try:
         project.run(*publish)
