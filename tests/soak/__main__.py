@@ -37,6 +37,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.soak", description=__doc__)
     parser.add_argument("classes", nargs="*", choices=[*CLASSES, []], metavar="CLASS", help=f"{', '.join(CLASSES)}")
     parser.add_argument("--seconds", type=float, default=1800, help="time for all; default %(default)g")
+    parser.add_argument("--trials", type=int, help="at most so many, the first of the order; default all")
     parser.add_argument("--seed", type=int, default=0, help="of the order; default %(default)s")
     parser.add_argument("--out", type=Path, default=Path("outputs/soak"), help="working folder; default %(default)s")
     parser.add_argument("--no-report", action="store_true", help="leaves reports/soak.md as it is")
@@ -50,6 +51,7 @@ def main() -> int:
     chosen = given.classes or list(CLASSES)
     all_trials = [(name, trial) for name in chosen for trial in CLASSES[name].trials(made)]
     random.Random(given.seed).shuffle(all_trials)
+    del all_trials[given.trials :]
     end, badly = time.monotonic() + given.seconds, 0
     with log.open("a", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)

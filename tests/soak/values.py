@@ -78,7 +78,10 @@ def accepted(key: Key, value: str) -> str:
             return "the number of another key"
         return "a finite number within the key's bounds, which the schema holds" * _finite(value)
     if kind == "bool":
-        return "a number or a word that is read as true or false" * (value in ("0", "1", "-1", "true", "'${seed}'"))
+        words = ("true", "'${seed}'")
+        return "a whole number or a word that is read as true or false" * (
+            value in words or value.lstrip("-").isdigit()
+        )
     if kind.startswith("list"):
         return "a list of what the key takes, or none" * value.startswith("[")
     if kind.startswith("dict"):
