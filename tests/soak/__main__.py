@@ -51,7 +51,7 @@ def main() -> int:
     chosen = given.classes or list(CLASSES)
     all_trials = [(name, trial) for name in chosen for trial in CLASSES[name].trials(made)]
     random.Random(given.seed).shuffle(all_trials)
-    del all_trials[given.trials :]
+    all_trials = all_trials[: given.trials]
     end, badly = time.monotonic() + given.seconds, 0
     with log.open("a", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
