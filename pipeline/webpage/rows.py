@@ -11,8 +11,8 @@ TITLES = {
     "faithful": "Table 1, the paper's procedure",
     "faithful20": "Table 1, the paper's procedure, 20 epochs",
     "beyond": "NIPS 2000, today's recipe",
-    "table2": "Table 2, press releases, today's recipe",
-    "table2-repeats": "Table 2, press releases with repeats, today's recipe",
+    "table2": "Table 2, today's recipe",
+    "table2-repeats": "Table 2 with repeats",
 }
 
 
