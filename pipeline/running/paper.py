@@ -31,6 +31,9 @@ def notes(root: Path = ROOT) -> dict[tuple[str, str], str]:
 def model_of(row: str, root: Path = ROOT) -> str:
     """Our name of the model in a row of Table 1 that is named as the paper does, `MLP2` or `mlp2/1`; else as given."""
     label, slash, seed = row.partition("/")
-    rows = OmegaConf.load(root / "conf" / "table" / "table1.yaml").rows
+    table = root / "conf" / "table" / "table1.yaml"
+    if not table.is_file():  # a published model has its code and no conf
+        return row
+    rows = OmegaConf.load(table).rows
     named = [name for name, printed in rows.items() if printed.row.lower() == label.lower()]
     return named[0] + slash + seed if len(named) == 1 else row
