@@ -68,9 +68,9 @@ def pairs(model: str) -> tuple[int, dict[str, Callable[[], object]]]:
     """Words of a batch, and ways to the gradient of an energy network, ours first."""
     recipe = setting.recipe(batch=256, samples=256, dropout=0.0)  # as conf/recipe/energy.yaml has them
     trainer = training(model, recipe)
-    network, window = trainer.network, trainer.windows[: recipe.batch].long()
-    target = window[:, -1].contiguous()
-    batch = (window[:, :-1], target, *trainer.sampler.draw(target))
+    network = trainer.network
+    context, target = trainer.batches.at(torch.arange(recipe.batch))
+    batch = (context, target, *trainer.sampler.draw(target))
 
     def timed(way: Callable) -> Callable[[], None]:
         def call() -> None:
@@ -124,35 +124,40 @@ def steps(model: str) -> tuple[int, dict[str, Callable[[], object]]]:
         trainer.optimisers[0] = torch.optim.SparseAdam(tables, **adam)
     trainers[2].network.dropout = nn.Dropout(recipe.dropout)
     trainers[3].network.bfloat16 = False
-    places = torch.randint(len(trainers[0].windows), (recipe.batch,), generator=torch.Generator().manual_seed(0))
+    batch = some_batch(trainers[0])
     names = (
         "ours: RowAdam, dropout by bytes",
         "torch.optim.SparseAdam",
         "SparseAdam and torch.nn.Dropout",
         "in float32",
     )
-    return recipe.batch, {name: partial(each._step, places) for name, each in zip(names, trainers, strict=True)}
+    return recipe.batch, {name: partial(each._step, *batch) for name, each in zip(names, trainers, strict=True)}
+
+
+def some_batch(trainer: Trainer) -> tuple[Tensor, Tensor]:
+    """Contexts and targets at random places of training."""
+    random = torch.Generator().manual_seed(0)
+    return trainer.batches.at(torch.randint(trainer.batches.words, (trainer.recipe.batch,), generator=random))
 
 
 def full_steps(model: str) -> tuple[int, dict[str, Callable[[], object]]]:
     """Words of a batch, and ways through a step of training by the paper's procedure, which has no sampling."""
     recipe = setting.recipe("paper")
     trainer = training(model, recipe)
-    places = torch.randint(len(trainer.windows), (recipe.batch,), generator=torch.Generator().manual_seed(0))
+    network, batch = trainer.network, some_batch(trainer)
 
     def by_mkl() -> None:
         with patch.object(trainer_file, "by_onednn", nullcontext):
-            trainer._step(places)
+            trainer._step(*batch)
 
-    network, window = trainer.network, trainer.windows[places].long()
-    z, weight = network.output_inputs(window[:, :-1]).detach(), network.WU.detach()
+    z, weight = network.output_inputs(batch[0]).detach(), network.WU.detach()
 
     def products() -> None:
         with by_onednn():
             y = z @ weight.T
             _ = y @ weight, y.T @ z
 
-    ways = {"ours: products by oneDNN": partial(trainer._step, places), "products by MKL": by_mkl}
+    ways = {"ours: products by oneDNN": partial(trainer._step, *batch), "products by MKL": by_mkl}
     return recipe.batch, ways | {"the output layer's three products alone": products}
 
 

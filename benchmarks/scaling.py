@@ -13,7 +13,6 @@ import psutil
 
 from benchmarks import setting, zipf
 from pipeline import ngram
-from pipeline.networks.base import score
 from pipeline.ngrams import counts, exchange, kneser_ney
 from pipeline.reporting import style
 from pipeline.running import app
@@ -37,7 +36,7 @@ def network_cost(tokens: int, vocabulary: int) -> dict:
     ready = time.perf_counter() - start
     trained = setting.seconds_for(TRAINED, trainer)
     start = time.perf_counter()
-    score(trainer.network, trainer.windows[:SCORED, :-1].numpy(), stream[:SCORED])
+    trainer.network.score(stream[:SCORED], stream[:0], 0)
     return {
         "words": tokens,
         "vocabulary": vocabulary,

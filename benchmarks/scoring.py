@@ -32,13 +32,13 @@ def run() -> pd.DataFrame:
     corpus, lines = setting.brown(), []
     for model in MODELS:
         trainer = setting.trainer(setting.architecture(model), setting.recipe(), corpus)
-        network, windows = trainer.network, trainer.windows[:TOKENS]
-        context, target = windows[:, :-1].numpy(), windows[:, -1].numpy()
-        z = network.output_inputs(windows[:, :-1].long())
+        network = trainer.network
+        context, target = trainer.batches.at(torch.arange(TOKENS))
+        z = network.output_inputs(context)
         seconds = {"scoring": [], "product": []}
         for _ in range(REPEATS):
             start = time.perf_counter()
-            score(network, context, target)
+            score(network, context.numpy(), target.numpy())
             between = time.perf_counter()
             products(network, z)
             seconds["scoring"].append(between - start)

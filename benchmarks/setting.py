@@ -13,7 +13,7 @@ from omegaconf import OmegaConf
 
 from pipeline.data import evaluation
 from pipeline.data.corpus import read_corpus
-from pipeline.networks.base import Architecture, Network, build, score
+from pipeline.networks.base import Architecture, Network, build
 from pipeline.training.checkpoint import Forgetful
 from pipeline.training.trainer import Epoch, Progress, Recipe, Trainer
 
@@ -54,9 +54,10 @@ def trainer(network: Architecture | Network, recipe: Recipe, corpus: Ids, seed: 
 
 def validation(trainer: Trainer, network: Network) -> float:
     """A network's perplexity on the trainer's stopping tokens, as early stopping sees it."""
-    raw = score(network, trainer.stopping_context, trainer.stopping_target)
-    share = evaluation.fit_share(raw, trainer.stopping_target, trainer.unseen)
-    return evaluation.perplexity(evaluation.apply_share(raw, trainer.stopping_target, trainer.unseen, share))
+    raw = network.score(trainer.valid, trainer.train, trainer.mark, trainer.stopping)
+    target = trainer.valid[trainer.stopping]
+    share = evaluation.fit_share(raw, target, trainer.unseen)
+    return evaluation.perplexity(evaluation.apply_share(raw, target, trainer.unseen, share))
 
 
 def clocked(trainer: Trainer, looks: int = 1, look: Callable[[float, int], object] = lambda seconds, words: None):
@@ -64,7 +65,7 @@ def clocked(trainer: Trainer, looks: int = 1, look: Callable[[float, int], objec
 
     looks times an epoch `look` is told the seconds and the words so far.
     """
-    marks = {trainer.steps * each // looks for each in range(1, looks + 1)}
+    marks = {trainer.batches.steps * each // looks for each in range(1, looks + 1)}
     seconds, words, start = 0.0, 0, time.perf_counter()
 
     def on_step(progress: Progress, new: int) -> None:

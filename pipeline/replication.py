@@ -3,21 +3,18 @@ recipe, as the models give them and with the share for unseen words; ratios to K
 table in the README."""
 
 import logging
-import re
 from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
 
 from pipeline.data.errors import InputError
-from pipeline.data.files import replacing
-from pipeline.reporting import markup, table
+from pipeline.reporting import markup, readme, table
 from pipeline.running import app
 
 SPLITS = ("valid", "test")
 YARDSTICK = "kn5"
 TITLES = {"paper": "the paper", "procedure": "its procedure", "recipe": "today's recipe"}
-BEGIN, END = "<!-- replication -->", "<!-- end of replication -->"
 
 log = logging.getLogger(__name__)
 
@@ -43,7 +40,7 @@ def main(config: Config) -> None:
     built.to_csv(out / "replication.csv", float_format="%.4f")
     text = markup.markdown(figures(built))
     (out / "replication.md").write_text(text, encoding="utf-8")
-    _rewrite(Path(config.readme), text)
+    readme.put(Path(config.readme), "replication", text)
     log.info("%d rows in %s and %s", len(built), out / "replication.md", config.readme)
 
 
@@ -91,17 +88,6 @@ def _read(files: list[str]) -> pd.DataFrame:
         if not Path(file).is_file():
             raise InputError(f"no {file}: `make repro` and `make faithful` write the tables, and both are committed")
     return pd.concat(table.read(Path(file)) for file in files)
-
-
-def _rewrite(readme: Path, markdown: str) -> None:
-    """Puts the table between its marks in a file that exists."""
-    text = readme.read_text(encoding="utf-8")
-    between = f"(?<={re.escape(BEGIN)}\n).*?(?={re.escape(END)})"
-    new, found = re.subn(between, lambda _: f"\n{markdown}\n", text, flags=re.DOTALL)
-    if not found:
-        raise InputError(f"{readme}: the marks {BEGIN} and {END} are not there, each on a line of its own")
-    with replacing(readme) as temporary:
-        temporary.write_text(new, encoding="utf-8")
 
 
 if __name__ == "__main__":

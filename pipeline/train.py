@@ -19,7 +19,7 @@ from pipeline.data.errors import InputError
 from pipeline.data.files import digest, read_array
 from pipeline.data.predictions import write_predictions
 from pipeline.data.record import Record, check_corpus, describe, read
-from pipeline.networks.base import Architecture, Network, contexts, score
+from pipeline.networks.base import Architecture, Network
 from pipeline.running import app, tracking
 from pipeline.running.recorded import recorded
 from pipeline.training import checkpoint, interrupts, processes
@@ -160,7 +160,7 @@ def _write(
     save_file(weights, out / "weights.safetensors")
     pd.DataFrame(progress.curve).to_csv(out / "curve.csv", index=False)
     run.metrics(metrics | {"parameters": _size(weights)})
-    log.info("%s: validation %.2f, test %.2f", config.name, metrics["valid"], metrics["test"])
+    log.info("%s: validation %.2f with share", config.name, metrics["valid"])  # test is for the report
 
 
 def _size(weights: dict[str, torch.Tensor]) -> int:
@@ -178,7 +178,7 @@ def _train(trainer: Trainer, config: Config, joined: processes.Ranks, run: track
 
     path: of the checkpoint. Raises KeyboardInterrupt, which says what is saved, where a signal asked for the end.
     """
-    total = len(trainer.windows) * config.recipe.epochs
+    total = trainer.batches.words * config.recipe.epochs
     if trainer.words:
         log.info("resuming from word %s of %s", f"{trainer.words:,}", f"{total:,}")
     for line in trainer.progress.curve[run.last_step :]:
@@ -219,9 +219,8 @@ def _score(network: Network, corpus: Corpus, joined: processes.Ranks, splits: li
     with joined.bar("scoring", sum(len(corpus.ids(split)) for split in splits)) as bar:
         for split in splits:
             bar.set_description(f"scoring {split}")
-            ids = corpus.ids(split)
-            context = contexts(ids, corpus.before(split), network.architecture.n, corpus.mark)
-            scored[split] = score(network, context, ids, progress=bar.update)
+            ids, before = corpus.ids(split), corpus.before(split)
+            scored[split] = network.score(ids, before, corpus.mark, progress=bar.update)
     return scored
 
 

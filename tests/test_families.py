@@ -5,17 +5,45 @@ import torch
 from test_network import V, assert_gradient_is_the_slope, batch, candidates_of
 
 from pipeline.networks import energy
-from pipeline.networks.base import Architecture, build, families
+from pipeline.networks.base import DEEP, Architecture, Deep, build, families
 from pipeline.networks.feedforward import Network as Feedforward
 
 SHAPES = {
     "energy, v shared": Architecture(4, 5, 3, family="energy"),
     "energy, v indexed": Architecture(2, 5, 3, family="energy", indexed=True),
     "recurrent": Architecture(6, 5, 3, family="recurrent"),
+    "residual": Architecture(4, 5, 3, direct=True, family="residual", deep=Deep(2)),
+    "lstm": Architecture(4, 5, 3, family="lstm", deep=Deep(2)),
+    "lstm, regularised": Architecture(
+        *(4, 5, 3),
+        family="lstm",
+        deep=Deep(2, input_dropout=0.2, layer_dropout=0.2, word_dropout=0.2, weight_dropout=0.2, locked=True),
+    ),
+    "lstm, not tied": Architecture(4, 5, 3, family="lstm", deep=Deep(1, tied=False)),
+    "transformer": Architecture(5, 5, 4, family="transformer", deep=Deep(2, heads=2, layer_dropout=0.2)),
 }
 SHAPES |= {
-    name: Architecture(4, 5, 3, family=name) for name in families() if name not in (*SHAPES, "energy", "feedforward")
+    name: Architecture(4, 5, 3, family=name)
+    for name in families()
+    if name not in (*SHAPES, *DEEP, "energy", "feedforward")
 }
+
+
+def loss_of(network, words, correction):
+    """The loss as a function of nothing: of a batch, from the beginning of streams."""
+    context, target = batch_of(network)
+
+    def loss():
+        network.state = None
+        return network.loss(context, target, words, correction)
+
+    return loss
+
+
+def batch_of(network):
+    """Contexts, and the targets of each; of a family that reads in order one after each word."""
+    context, target = batch(network.architecture)
+    return context, torch.randint(V, context.shape).flatten() if network.in_order else target
 
 
 @pytest.fixture(params=SHAPES)
@@ -36,16 +64,16 @@ def test_the_name_of_a_family_finds_its_file():
 @pytest.mark.parametrize("dropout", [0.0, 0.4])
 def test_the_gradient_is_the_slope_of_the_loss(network, sampled, dropout):
     network.sparse, network.dropout.p = sampled, dropout
-    context, target = batch(network.architecture)
-    words, correction = candidates_of(target, sampled)
-    assert_gradient_is_the_slope(network, lambda: network.loss(context, target, words, correction))
+    words, correction = candidates_of(torch.arange(V), sampled)
+    assert_gradient_is_the_slope(network, loss_of(network, words, correction))
     for name, parameter in network.named_parameters():
         assert parameter.grad.is_sparse == (sampled and name in network.tables), name
 
 
 @pytest.mark.parametrize("sampled", [False, True])
 def test_the_loss_is_that_of_forward(network, sampled):
-    context, target = batch(network.architecture)
+    network.eval()
+    context, target = batch_of(network)
     words, correction = candidates_of(target, sampled)
     own = network(context).gather(1, target[:, None])[:, 0]
     y = network(context) if words is None else network(context, words) - correction
@@ -66,10 +94,11 @@ def test_dropout_of_the_energy_leaves_out_the_same_units_for_all_candidates():
 @pytest.mark.parametrize("cells", [1, 100, 1 << 19])  # of one context at a time, a few, all
 def test_exact_scoring_equals_forward(network, cells, monkeypatch):
     monkeypatch.setattr(energy, "CELLS", cells)
-    context, target = batch(network.architecture)
+    network.eval()
+    context, target = batch_of(network)
     expected = network.distribution(context).gather(1, target[:, None]).squeeze(1)
     assert torch.allclose(network.log_probabilities(context, target), expected)
-    assert torch.allclose(network.distribution(context).exp().sum(1), torch.ones(12, dtype=torch.float64))
+    assert torch.allclose(network.distribution(context).exp().sum(1), torch.ones(len(target), dtype=torch.float64))
 
 
 def test_the_energy_is_section_5_1_written_out():

@@ -27,8 +27,8 @@ class Watched(Trainer):
         super().__init__(*arguments)
         self.losses = []
 
-    def _step(self, places):
-        self.losses.append(float(loss := super()._step(places)))
+    def _step(self, context, target):
+        self.losses.append(float(loss := super()._step(context, target)))
         return loss
 
 

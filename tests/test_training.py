@@ -143,6 +143,34 @@ def test_schedules(recipe):
         assert rates[325] == pytest.approx(quarter) and rates[550] == pytest.approx(0.5) and rates[-1] < 2e-3
 
 
+def test_the_last_weights_are_averaged(recipe, corpus):
+    """Those of every sixteenth step of the last half, and of the epoch's end; a killed training averages the same."""
+    half = replace(recipe, average=0.5, epochs=2, batch=20, weight_decay=0.0)  # 100 steps an epoch
+    plain, seen = replace(half, average=None), []
+
+    def on_step(progress, words):
+        if progress.epoch == 1 and (progress.step % 16 == 0 or progress.step == 100):
+            seen.append({name: tensor.clone() for name, tensor in trainer.network.state_dict().items()})
+
+    trainer = Trainer(build(SMALL, 50), plain, *corpus, 0, "cpu", Forgetful())
+    trainer.run(on_step=on_step)
+    averaged, curve = trained(half, corpus)
+    assert curve[1]["valid_perplexity"] < curve[0]["valid_perplexity"]  # else the first epoch's weights are kept
+    for name, tensor in averaged.state_dict().items():
+        assert torch.allclose(tensor, torch.stack([each[name] for each in seen]).mean(0), atol=1e-6), name
+
+    def kill(progress, words):
+        if progress.epoch == 1 and progress.step == 70:
+            raise KillError
+
+    checkpoint = Memory()
+    with pytest.raises(KillError):
+        trained(half, corpus, checkpoint=checkpoint, on_step=kill)
+    resumed, _ = trained(half, corpus, checkpoint=checkpoint)
+    for name, tensor in averaged.state_dict().items():
+        assert torch.equal(tensor, resumed.state_dict()[name]), name
+
+
 def test_stopping_reads_every_fourth_block():
     assert stopping_tokens(11, block=2, every=4).tolist() == [0, 1, 8, 9]
 
@@ -153,7 +181,7 @@ def test_the_papers_update(recipe, corpus):
     trainer = Trainer(build(SMALL, 50), paper, *corpus, 0, "cpu", Forgetful())
     before = copy.deepcopy(trainer.network)
     places = torch.tensor([7, 8, 1500])
-    trainer._step(places)
+    trainer._step(*trainer.batches.at(places))
     context = torch.tensor(contexts(corpus.train, corpus.train[:0], SMALL.n, corpus.mark)[places]).long()
     target = torch.tensor(corpus.train[places]).long()
     torch.nn.functional.cross_entropy(before(context), target, reduction="sum").backward()
@@ -180,16 +208,15 @@ def test_adam_moves_the_rows_that_a_batch_touches_and_no_others(recipe, corpus):
     sampled = replace(recipe, dropout=0.0, schedule="inverse", rate_decay=0.0, rate=0.01, epsilon=1e-2)
     trainer = Trainer(build(SMALL, 50), sampled, *corpus, 0, "cpu", Forgetful())
     before = copy.deepcopy(trainer.network)
-    places = torch.arange(4)
+    context, target = trainer.batches.at(torch.arange(4))
     torch.manual_seed(0)
-    target = trainer.windows[places][:, -1].long().contiguous()
     candidates, correction = trainer.sampler.draw(target)
     torch.manual_seed(0)
-    trainer._step(places)
-    touched = {"C": trainer.windows[places][:, :-1].unique(), "WU": candidates, "b": candidates}
+    trainer._step(context, target)
+    touched = {"C": context.unique(), "WU": candidates, "b": candidates}
     theirs = copy.deepcopy(before)
     theirs.sparse = False
-    theirs.loss(trainer.windows[places][:, :-1].long(), target, candidates, correction).backward()
+    theirs.loss(context, target, candidates, correction).backward()
     torch.optim.Adam(theirs.parameters(), 0.01, eps=1e-2).step()
     for name, parameter in trainer.network.named_parameters():
         assert torch.allclose(parameter, getattr(theirs, name), atol=1e-6), name

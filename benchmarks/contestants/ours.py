@@ -14,7 +14,8 @@ def train(task: Task) -> tuple[Network, float]:
     threads = torch.get_num_threads()
     trainer = setting.trainer(task.shape, task.recipe, task.corpus, int(torch.randint(2**31, ())))
     torch.set_num_threads(threads)
-    trainer.windows = torch.cat([task.context, task.target[:, None]], 1)
-    trainer.steps = math.ceil(len(trainer.windows) / task.recipe.batch)
+    batches = trainer.batches
+    batches.windows, batches.words = torch.cat([task.context, task.target[:, None]], 1), len(task.target)
+    batches.steps = math.ceil(batches.words / task.recipe.batch)
     seconds = setting.clocked(trainer)
     return trainer.network, seconds

@@ -44,14 +44,14 @@ def at_least(least: float, below: float = math.inf, default: Any = dataclasses.M
 
 def check(config: Any, prefix: str = "") -> None:
     """Raises InputError that names the first key of a dataclass whose value is not what the key's field declares, or a
-    number that is not finite or beyond BOUND.
+    number that is not finite or beyond BOUND. A key that is null has no value.
 
     prefix: what the user writes before the key, such as `recipe.`.
     """
     for field in dataclasses.fields(config):
         constraint, value = field.metadata.get(KEY), getattr(config, field.name)
         remedy = _beyond(value)
-        if constraint and constraint.when(config) and not constraint.holds(value):
+        if value is not None and constraint and constraint.when(config) and not constraint.holds(value):
             remedy = remedy or constraint.remedy
         if remedy:
             raise InputError(f"{prefix}{field.name}={value!r}: {remedy}")

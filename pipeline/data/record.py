@@ -32,8 +32,11 @@ class Record:
 
 
 def describe(stage: str, config: object, data: str) -> Record:
-    """The run that a stage's configuration object is about to make, from a corpus with this digest."""
-    values = asdict(config)
+    """The run that a stage's configuration object is about to make, from a corpus with this digest.
+
+    Keys that are null, such as those of other families of networks, are left out.
+    """
+    values = asdict(config, dict_factory=lambda pairs: {key: value for key, value in pairs if value is not None})
     kept = {key: value for key, value in values.items() if key not in PLACES | {"name", "seed"}}
     return Record(stage, values["name"], values.get("seed", 0), kept, data)
 

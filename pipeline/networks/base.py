@@ -1,19 +1,24 @@
 """What training and scoring ask of a family of networks, and what all families share: their shape, the contexts of a
 stream, exact scoring batch after batch. A family is a file beside this one with a class Network of its own."""
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
+from pipeline.data.constraints import above_zero, at_least, check
 from pipeline.data.errors import InputError
 
 BATCH = 1024  # contexts that are scored at a time
+FAMILY = re.compile(r"^class Network\((?:base\.Network|streams\.StreamNetwork)\):", re.MULTILINE)
+DEEP = ("residual", "lstm", "transformer")  # families that have an Architecture's `deep`
 LARGEST = 100_000  # n, h or m: beyond it lie slips, which would ask for more memory than there is
 # Candidates of a product in bfloat16 are filled up to a multiple: oneDNN makes and keeps code for each size that it
 # meets, which with any number of candidates takes a sixth of MLP9's step and 300 MB.
@@ -22,8 +27,25 @@ WIDTH = 64
 
 def families() -> list[str]:
     """The names of all families."""
-    files = Path(__file__).parent.glob("*.py")
-    return sorted(file.stem for file in files if "\nclass Network(base.Network):" in file.read_text(encoding="utf-8"))
+    files = {file.stem: file.read_text(encoding="utf-8") for file in Path(__file__).parent.glob("*.py")}
+    return sorted(name for name, text in files.items() if FAMILY.search(text))
+
+
+@dataclass
+class Deep:
+    """What networks of several layers have beside n, h, m. A dropout: the share that a training step leaves out."""
+
+    layers: int = above_zero()
+    tied: bool = True  # the features C are the output layer's weights too
+    heads: int = above_zero(default=1)  # transformer: parts of a layer that each look at words of their own
+    input_dropout: float = at_least(0, below=1, default=0.0)  # of the features that enter
+    layer_dropout: float = at_least(0, below=1, default=0.0)  # between layers, or within them
+    word_dropout: float = at_least(0, below=1, default=0.0)  # of whole words of the vocabulary, where they are read
+    weight_dropout: float = at_least(0, below=1, default=0.0)  # lstm: of the weights from state to state
+    locked: bool = False  # lstm: what is left out stays the same along a stream
+
+    def __post_init__(self):
+        check(self, "model.deep.")
 
 
 @dataclass
@@ -36,8 +58,11 @@ class Architecture:
     direct: bool = False  # from features straight to the output; the feedforward family alone has them
     family: str = "feedforward"  # a file of pipeline/networks
     indexed: bool = False  # energy: v of each target word instead of one for all
+    deep: Deep | None = None  # of the families with several layers
 
     def __post_init__(self):
+        if isinstance(self.deep, dict):  # as run.json has it
+            self.deep = Deep(**self.deep)
         if self.family not in families():
             raise InputError(f"model.family={self.family!r}: choose one of {', '.join(families())}")
         for key in ("n", "h", "m"):
@@ -53,8 +78,11 @@ class Architecture:
             raise InputError(
                 "model.h=0 with model.direct=false: no way from context to output; set h > 0 or direct=true"
             )
-        if self.direct and self.family != "feedforward":
+        if self.direct and self.family not in ("feedforward", "residual"):
             raise InputError(f"model.direct=true: the {self.family} family has no direct connections; set direct=false")
+        if (self.deep is None) == (self.family in DEEP):
+            needs = "needs model.deep, as in conf/model/lstm.yaml" if self.deep is None else "has no model.deep"
+            raise InputError(f"model.family={self.family}: it {needs}")
         if self.indexed and self.family != "energy":
             raise InputError(f"model.indexed=true: only the energy family has a v; this is {self.family}")
 
@@ -91,6 +119,7 @@ class Network(nn.Module, ABC):
     """
 
     tables: tuple[str, ...]
+    in_order: ClassVar[bool] = False  # whether it reads a stream from its beginning, and carries a state (streams.py)
     C: nn.Parameter
     b: nn.Parameter
 
@@ -100,6 +129,7 @@ class Network(nn.Module, ABC):
         self.dropout = Dropout()
         self.sparse = False
         self.bfloat16 = False
+        self.state: tuple[Tensor, ...] | None = None  # of streams, which a training step leaves to the next
 
     @abstractmethod
     def forward(self, context: Tensor, words: Tensor | None = None) -> Tensor:
@@ -116,6 +146,28 @@ class Network(nn.Module, ABC):
     def distribution(self, context: Tensor) -> Tensor:
         """Natural-log probabilities (B, V) of all words after each context (B, n-1)."""
         return torch.log_softmax(self(context), 1)
+
+    def score(
+        self,
+        ids: np.ndarray,
+        before: np.ndarray,
+        mark: int,
+        places: np.ndarray | None = None,
+        progress: Callable[[int], object] = lambda words: None,
+    ) -> np.ndarray:
+        """Exact natural-log probability (T,) float32 of each token of a split, or of those at rising places (T,) alone.
+
+        ids: a split; before: what precedes it in the stream; mark: see contexts; progress: told of words done.
+        """
+        every = slice(None) if places is None else places
+        return score(self, contexts(ids, before, self.architecture.n, mark)[every], ids[every], progress)
+
+    def next(self, before: np.ndarray, mark: int) -> np.ndarray:
+        """Natural-log probabilities (V,) of all words after the words `before`."""
+        empty = np.zeros(1, dtype=np.int64)  # the place to be filled
+        context = contexts(empty, before.astype(np.int64), self.architecture.n, mark)
+        with torch.no_grad():
+            return self.eval().distribution(torch.from_numpy(context.copy()))[0].numpy()
 
     def loss(
         self, context: Tensor, target: Tensor, words: Tensor | None = None, correction: Tensor | None = None

@@ -99,7 +99,10 @@ def shape(folder: Path, places: Sequence[str | Path]) -> dict[str, object]:
     made = record.read(folder)
     if made.stage == "train":
         model = made.config["model"]
-        return {"model": "network", "mix": False} | {key: model[key] for key in ("n", "h", "m", "direct")}
+        found = {"model": "network", "mix": False} | {key: model[key] for key in ("n", "h", "m", "direct")}
+        return found | ({"n": None} if model["family"] == "lstm" else {})  # which has all words before
+    if made.stage == "adapt":
+        return shape(folder_of(made.config["network"], places), places)
     if made.stage == "ngram":
         ngram = made.config["ngram"]
         return {"model": "ngram", "n": ngram["order"], "c": ngram["classes"] or None}

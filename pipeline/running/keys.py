@@ -176,6 +176,8 @@ def fields(file: Path, name: str) -> dict[str, Field]:
         if isinstance(node, ast.AnnAssign):
             _, _, comment = lines[node.end_lineno - 1][node.end_col_offset :].partition("# ")
             outer = node.annotation
+            if isinstance(outer, ast.BinOp) and ast.unparse(outer.right) == "None":  # Deep | None
+                outer = outer.left
             listed = isinstance(outer, ast.Subscript) and ast.unparse(outer.value) in ("list", "dict")
             items = (
                 outer.slice.elts[-1] if listed and isinstance(outer.slice, ast.Tuple) else getattr(outer, "slice", None)
@@ -183,7 +185,7 @@ def fields(file: Path, name: str) -> dict[str, Field]:
             inner = _dataclass(tree, file, items if listed else outer)
             found[node.target.id] = Field(
                 type=_choices(tree, node.value)
-                or (ast.unparse(outer.value) if listed and inner else ast.unparse(outer)),
+                or (ast.unparse(outer.value) if listed and inner else ast.unparse(node.annotation)),
                 default=_default(node.value),
                 comment=comment,
                 fields=fields(*inner) if inner else {},

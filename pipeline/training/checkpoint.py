@@ -17,6 +17,8 @@ from pipeline.data.files import replacing
 from pipeline.training import interrupts
 
 PIPELINE = Path(__file__).parents[1]
+NETWORKS = PIPELINE / "networks"
+IN_ORDER = "streams.StreamNetwork"  # what a family that reads streams builds on
 
 log = logging.getLogger(__name__)
 
@@ -122,7 +124,8 @@ def run_id_file(path: Path) -> Path:
 
 def code_of(family: str) -> list[Path]:
     """The code that decides the numbers of a training: what the stage train of a dvc.yaml depends on."""
-    networks = (PIPELINE / "networks" / f"{name}.py" for name in ("base", "softmax", family))
+    files = ("base", "softmax", *(["streams"] if IN_ORDER in (NETWORKS / f"{family}.py").read_text() else []), family)
+    networks = (NETWORKS / f"{name}.py" for name in files)
     folders = (file for folder in ("data", "training") for file in (PIPELINE / folder).glob("*.py"))
     return [PIPELINE / "__init__.py", PIPELINE / "train.py", *networks, *folders]
 

@@ -34,6 +34,9 @@ class Recipe:
     stopping_block: int = above_zero()  # early stopping reads one block of this many validation tokens ...
     stopping_every: int = above_zero()  # ... in so many,
     stopping_share: bool  # with the share for unseen words fitted there; false: the network's own probabilities
+    average: float | None = at_least(
+        0, below=1, default=None
+    )  # the last share of the steps, whose weights are averaged
 
     def __post_init__(self):
         check(self, "recipe.")

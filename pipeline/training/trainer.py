@@ -1,4 +1,4 @@
-"""Training a network: passes over the training part in random order, a rate that falls, the best epoch kept."""
+"""Training a network: passes over the training part, a rate that falls, the best epoch kept."""
 
 import math
 import time
@@ -8,10 +8,12 @@ from dataclasses import asdict, dataclass, field
 
 import numpy as np
 import torch
+from torch.optim.swa_utils import AveragedModel
 
 from pipeline.data import evaluation
 from pipeline.data.errors import InputError
-from pipeline.networks.base import Network, contexts, score
+from pipeline.networks.base import Network
+from pipeline.training.batches import make_batches
 from pipeline.training.checkpoint import Checkpoint
 from pipeline.training.optimiser import decay, make_optimisers, rate_at, update
 from pipeline.training.products import by_onednn, has_bfloat16
@@ -87,16 +89,13 @@ class Trainer:
         self.network.bfloat16 = recipe.bfloat16 and has_bfloat16(self.device)
         self.network.C.requires_grad_(not recipe.frozen)
         self.optimisers = make_optimisers(self.network, recipe)  # as `sparse` and `frozen` say
+        self.average: AveragedModel | None = None  # of the last weights, once `recipe.average` has begun
         self.best = self._copy()
         self.progress = Progress()
         self.since = time.perf_counter()
-        n = network.architecture.n
-        stream = np.concatenate([np.full(n - 1, mark, dtype=train.dtype), train])
-        self.windows = torch.from_numpy(stream).to(self.device).unfold(0, n, 1)  # (T, n), a view: context and target
-        self.steps = math.ceil(len(train) / recipe.batch)
-        stopping = stopping_tokens(len(valid), recipe.stopping_block, recipe.stopping_every)
-        self.stopping_context = contexts(valid, train, n, mark)[stopping]
-        self.stopping_target = valid[stopping]
+        self.batches = make_batches(network, train, mark, recipe.batch, self.device)
+        self.train, self.valid, self.mark = train, valid, mark
+        self.stopping = stopping_tokens(len(valid), recipe.stopping_block, recipe.stopping_every)
         self.unseen = evaluation.unseen_words(train, len(counts))
         self._resume()
 
@@ -127,8 +126,21 @@ class Trainer:
     def _on_gpu(self) -> bool:
         return self.device.type == "cuda"
 
+    @property
+    def _judged(self) -> Network:
+        """The network that an epoch ends with: that of the averaged weights where there are some."""
+        return self.network if self.average is None else self.average.module
+
     def _copy(self) -> dict[str, torch.Tensor]:
-        return {name: tensor.clone() for name, tensor in self.network.state_dict().items()}
+        return {name: tensor.clone() for name, tensor in self._judged.state_dict().items()}
+
+    def _take_into_average(self) -> None:
+        """Counts these weights among the last ones, if the time has come (Polyak and Juditsky 1992)."""
+        every = self.recipe.epochs * self.batches.steps
+        if self.recipe.average and self._done() > (1 - self.recipe.average) * every:
+            if self.average is None:
+                self.average = AveragedModel(self.network)
+            self.average.update_parameters(self.network)
 
     def _patience_lost(self) -> bool:
         return self.progress.epoch - self.progress.best >= self.recipe.patience
@@ -136,23 +148,27 @@ class Trainer:
     def _epoch(self, on_step: Callable[[Progress, int], object]) -> Epoch:
         """Goes through the training part once, from where the epoch stands."""
         progress, recipe = self.progress, self.recipe
-        shuffle = np.random.default_rng([self.seed, progress.epoch])
-        order = torch.from_numpy(shuffle.permutation(len(self.windows))).to(self.device)
+        random = np.random.default_rng([self.seed, progress.epoch])
+        self.batches.shuffle(random)
         if progress.step == 0:
-            torch.manual_seed(int(shuffle.integers(2**63)))  # of candidates and dropout
+            torch.manual_seed(int(random.integers(2**63)))  # of candidates and dropout
+            self.network.state = None
         pending = torch.zeros((), dtype=torch.float64, device=self.device)
         undecayed = 0  # words since the last weight decay: none wherever a checkpoint is written
-        while progress.step < self.steps:
-            places = order[progress.step * recipe.batch : (progress.step + 1) * recipe.batch]
-            pending += self._step(places) * len(places)
+        steps = self.batches.steps
+        while progress.step < steps:
+            context, target = self.batches.step(progress.step)
+            pending += self._step(context, target) * len(target)
             progress.step += 1
-            undecayed += len(places)
-            if recipe.weight_decay and (progress.step % DECAY_STEPS == 0 or progress.step == self.steps):
-                decay(self.network, recipe, self._rate(), undecayed)
+            undecayed += len(target)
+            if progress.step % DECAY_STEPS == 0 or progress.step == steps:
+                if recipe.weight_decay:
+                    decay(self.network, recipe, self._rate(), undecayed)
                 undecayed = 0
-            on_step(progress, len(places))
-            if progress.step % LOOK_STEPS == 0 or progress.step == self.steps:
-                done = min(progress.step * recipe.batch, len(order))
+                self._take_into_average()
+            on_step(progress, len(target))
+            if progress.step % LOOK_STEPS == 0 or progress.step == steps:
+                done = self.batches.done(progress.step)
                 progress.loss = self._checked(progress.loss + float(pending), done)
                 progress.perplexity = math.exp(progress.loss / done)
                 pending.zero_()
@@ -164,31 +180,28 @@ class Trainer:
     @property
     def words(self) -> int:
         """The words trained so far, of all epochs."""
-        done = min(self.progress.step * self.recipe.batch, len(self.windows))
-        return self.progress.epoch * len(self.windows) + done
+        return self.progress.epoch * self.batches.words + self.batches.done(self.progress.step)
 
     def _rate(self) -> float:
-        return rate_at(self.recipe, self._done(), self.recipe.epochs * self.steps)
+        return rate_at(self.recipe, self._done(), self.recipe.epochs * self.batches.steps)
 
     def _done(self) -> int:
-        return self.progress.epoch * self.steps + self.progress.step
+        return self.progress.epoch * self.batches.steps + self.progress.step
 
-    def _step(self, places: torch.Tensor) -> torch.Tensor:
-        """One update on these places (B,) of the training part; returns the mean loss of its words."""
-        window = self.windows[places].long()
-        context, target = window[:, :-1], window[:, -1].contiguous()
+    def _step(self, context: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+        """One update on these targets (B,) of the training part; returns the mean loss."""
         self.network.train()
         with by_onednn() if self.sampler.full else nullcontext():
             loss = self.network.loss(context, target, *self.sampler.draw(target))
             loss.backward()
-        update(self.optimisers, self._rate(), len(places))
+        update(self.optimisers, self._rate(), len(target))
         return loss.detach()
 
     def _checked(self, loss: float, words: int) -> float:
         """A loss summed over so many words, if it is a number that exp can take (NaN is not below anything)."""
         if not loss < 700 * words:
             progress, step = self.progress, self._done()
-            rate = rate_at(self.recipe, step - 1, self.recipe.epochs * self.steps)
+            rate = rate_at(self.recipe, step - 1, self.recipe.epochs * self.batches.steps)
             raise DivergenceError(
                 f"the loss is {loss / words:g} a word by step {step} (epoch {progress.epoch + 1}) at rate {rate:.3g}: "
                 f"lower recipe.rate, now {self.recipe.rate:g}"
@@ -199,10 +212,10 @@ class Trainer:
         """Evaluates, notes the line of the curve, and keeps the weights if they are the best so far."""
         progress = self.progress
         rate = self._rate()
-        raw = score(self.network, self.stopping_context, self.stopping_target)
+        raw, target = self._judged.score(self.valid, self.train, self.mark, self.stopping), self.valid[self.stopping]
         self._checked(float(-raw.sum(dtype=np.float64)), len(raw))
-        share = evaluation.fit_share(raw, self.stopping_target, self.unseen) if self.recipe.stopping_share else 0.0
-        treated = evaluation.apply_share(raw, self.stopping_target, self.unseen, share)
+        share = evaluation.fit_share(raw, target, self.unseen) if self.recipe.stopping_share else 0.0
+        treated = evaluation.apply_share(raw, target, self.unseen, share)
         epoch = Epoch(
             epoch=progress.epoch + 1,
             rate=rate,
@@ -223,6 +236,8 @@ class Trainer:
         self.checkpoint.write(
             {
                 "network": self.network.state_dict(),
+                "state": self.network.state,
+                "average": self.average and self.average.state_dict(),
                 "best": self.best,
                 "optimisers": [optimiser.state_dict() for optimiser in self.optimisers],
                 "random": torch.cuda.get_rng_state(self.device) if self._on_gpu else torch.get_rng_state(),
@@ -236,6 +251,10 @@ class Trainer:
         if found is None:
             return
         self.network.load_state_dict(found["network"])
+        self.network.state = found["state"]
+        if found["average"]:
+            self.average = AveragedModel(self.network)
+            self.average.load_state_dict(found["average"])
         self.best = found["best"]
         for optimiser, state in zip(self.optimisers, found["optimisers"], strict=True):
             optimiser.load_state_dict(state)

@@ -1,0 +1,83 @@
+"""Dynamic evaluation (Krause and others, Dynamic evaluation of neural sequence models, 2018): a network goes on
+learning from the text that it reads, and scores each stretch of it before it learns from it.
+
+After a stretch with gradient g each weight makes the step
+    theta <- theta - rate g / (r + epsilon) + decay (theta_0 - theta) r / mean of r,
+where r is the root of the mean squared gradient on the training part, and theta_0 what training has left. Weights that
+training moved much are moved much, and go back faster.
+"""
+
+import copy
+from collections.abc import Callable
+
+import numpy as np
+import torch
+
+from pipeline.networks.streams import WARM, StreamNetwork
+
+EPSILON = 1e-3  # of the mean of r: no weight makes a step too large
+
+
+def log_probabilities(
+    network: StreamNetwork,
+    ids: np.ndarray,
+    before: np.ndarray,
+    mark: int,
+    roots: list[torch.Tensor],
+    rate: float,
+    decay: float,
+    length: int,
+    progress: Callable[[int], object] = lambda words: None,
+) -> np.ndarray:
+    """log P (T,) float32 of each token of a split. The network itself stays as it is: a copy learns.
+
+    ids: (T,) a split; before: what precedes it in the stream, read and not learned from; mark: id of the text mark;
+    roots: of each parameter, from mean_squares; length: words of a stretch; progress: told of words done.
+    """
+    learning = copy.deepcopy(network).eval()
+    learning.sparse = False
+    weights = [(p, p.detach().clone(), root) for p, root in zip(learning.parameters(), roots, strict=True)]
+    scored = []
+    for loss in _stretches(learning, ids, before, mark, length):
+        scored.append(-loss.detach().numpy())
+        loss.sum().backward()
+        _learn(weights, rate, decay)
+        progress(len(loss))
+    return np.concatenate(scored)
+
+
+def mean_squares(network: StreamNetwork, ids: np.ndarray, mark: int, length: int) -> list[torch.Tensor]:
+    """r of each parameter: the root of its mean squared gradient over the stretches of some training words."""
+    network.eval().sparse = False
+    sums, stretches = [torch.zeros_like(p) for p in network.parameters()], 0
+    for loss in _stretches(network, ids, ids[:0], mark, length):
+        loss.sum().backward()
+        for total, parameter in zip(sums, network.parameters(), strict=True):
+            total.addcmul_(parameter.grad, parameter.grad)
+            parameter.grad = None
+        stretches += 1
+    return [(total / stretches).sqrt_() for total in sums]
+
+
+def _stretches(network: StreamNetwork, ids: np.ndarray, before: np.ndarray, mark: int, length: int):
+    """-log P (L,) of the words of each stretch, with a gradient; the state goes on from stretch to stretch."""
+    stream = np.concatenate([[mark], before[-WARM:], ids]).astype(np.int64)
+    _, state = network.after(stream[None, : -len(ids) - 1])
+    stream = stream[-len(ids) - 1 :]
+    for start in range(0, len(ids), length):
+        words = torch.from_numpy(stream[start : start + length + 1])
+        z, state = network.read(words[None, :-1], state)
+        state = tuple(part.detach() for part in state)
+        y = network.output(z[0], network.output_weight, None)
+        yield torch.nn.functional.cross_entropy(y, words[1:], reduction="none")
+
+
+@torch.no_grad()
+def _learn(weights: list[tuple[torch.Tensor, torch.Tensor, torch.Tensor]], rate: float, decay: float) -> None:
+    """A step of each weight (theta, theta_0, r)."""
+    for theta, trained, root in weights:
+        mean = root.mean()
+        pull = (decay * root / mean).clamp_(max=1)  # not further than where it came from
+        theta.addcdiv_(theta.grad, root + EPSILON * mean, value=-rate)
+        theta.lerp_(trained, pull)
+        theta.grad = None

@@ -1,0 +1,69 @@
+"""Models that learn from the text which they read: the neural cache and dynamic evaluation, against their equations."""
+
+import numpy as np
+import pytest
+import torch
+from test_families import SHAPES
+from test_network import V
+
+from pipeline.networks import cache, dynamic
+from pipeline.networks.base import build
+
+MARK = 1
+
+
+@pytest.fixture(scope="module")
+def network():
+    random = torch.Generator().manual_seed(1)
+    made = build(SHAPES["lstm"], V)
+    for parameter in made.parameters():
+        torch.nn.init.normal_(parameter, 0, 0.5, generator=random)
+    return made.eval()
+
+
+@pytest.fixture(scope="module")
+def stream():
+    return np.random.default_rng(0).integers(V, size=90).astype(np.int32)
+
+
+def test_the_cache_is_its_equation(network, stream, monkeypatch):
+    """Word by word; each theta of its own; only so many words are held, those of the split before among them."""
+    monkeypatch.setattr(cache, "BLOCK", 7)
+    before, ids, size, thetas = stream[:20], stream[20:], 15, [0.3, 2.0]
+    found = cache.log_probabilities(network, ids, before, MARK, size, thetas)
+    z = network.states(stream, stream[:0], MARK).numpy().astype(np.float64)
+    for k, theta in enumerate(thetas):
+        for t in range(20, 90):
+            held = range(max(5, t - size), t)  # the cache begins with the last 15 words before the split
+            weights = np.array([np.exp(theta * z[t] @ z[i]) for i in held])
+            own = weights[[stream[i] == stream[t] for i in held]].sum() / weights.sum()
+            assert np.exp(found[k, t - 20]) == pytest.approx(own, abs=1e-5)
+
+
+def test_dynamic_evaluation_without_a_rate_is_the_network_itself(network, stream):
+    before, ids = stream[:20], stream[20:]
+    roots = dynamic.mean_squares(network, before, MARK, 8)
+    scored = dynamic.log_probabilities(network, ids, before, MARK, roots, 0.0, 0.0, 8)
+    assert np.allclose(scored, network.score(ids, before, MARK), atol=1e-5)
+
+
+def test_a_stretch_is_scored_before_it_is_learned_from(network, stream):
+    """The first is scored by the trained network; a text that repeats itself becomes likelier; the network stays."""
+    trained = {name: tensor.clone() for name, tensor in network.state_dict().items()}
+    text = np.tile(stream[:16], 20)
+    roots = dynamic.mean_squares(network, stream, MARK, 8)
+    scored = dynamic.log_probabilities(network, text, stream, MARK, roots, 2e-2, 0.0, 8)
+    itself = network.score(text, stream, MARK)
+    assert np.allclose(scored[:8], itself[:8], atol=1e-5)
+    assert scored[-100:].mean() > itself[-100:].mean() + 0.5
+    for name, tensor in network.state_dict().items():
+        assert torch.equal(tensor, trained[name]), name
+
+
+def test_the_step_is_the_papers():
+    theta, trained, root = torch.tensor([1.0, -2.0]), torch.tensor([0.5, 0.5]), torch.tensor([0.2, 0.6])
+    theta.grad = torch.tensor([0.1, -0.3])
+    expected = theta - 0.01 * theta.grad / (root + dynamic.EPSILON * 0.4)
+    expected += 0.05 * (trained - expected) * root / 0.4
+    dynamic._learn([(theta, trained, root)], 0.01, 0.05)
+    assert torch.allclose(theta, expected) and theta.grad is None

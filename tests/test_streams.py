@@ -1,0 +1,129 @@
+"""Families that read a stream in order: what they carry from word to word, how they are scored, what a step reads."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import torch
+from test_families import SHAPES
+from test_network import V
+
+from pipeline.data.errors import InputError
+from pipeline.networks import streams
+from pipeline.networks.base import build
+from pipeline.training.batches import Streams
+
+IN_ORDER = [name for name, shape in SHAPES.items() if shape.family in ("lstm", "transformer")]
+MARK = 1
+
+
+@pytest.fixture(params=IN_ORDER)
+def network(request):
+    random = torch.Generator().manual_seed(1)
+    made = build(SHAPES[request.param], V)
+    for parameter in made.parameters():
+        torch.nn.init.normal_(parameter, 0, 0.7, generator=random)
+    return made.eval()
+
+
+@pytest.fixture
+def stream():
+    return np.random.default_rng(0).integers(V, size=60).astype(np.int32)
+
+
+def word_by_word(network, stream):
+    """log P of each word of a stream but the first, by reading one word after the other."""
+    found, state = [], None
+    for word, following in pairwise(stream):
+        z, state = network.read(torch.tensor([[int(word)]]), state)
+        y = torch.nn.functional.linear(z[0, 0], network.output_weight, network.b)
+        found.append(torch.log_softmax(y, 0)[int(following)].item())
+    return np.array(found, dtype=np.float32)
+
+
+def test_scoring_reads_a_split_in_order_from_the_words_before_it(network, stream, monkeypatch):
+    """Whatever is read at a time; the state is that which the split before has left."""
+    expected = word_by_word(network, np.concatenate([[MARK], stream]))
+    monkeypatch.setattr(streams, "CHUNK", 7 if network.architecture.family == "lstm" else 1)
+    before, ids = stream[:25], stream[25:]
+    scored = network.score(ids, before, MARK)
+    assert scored.dtype == np.float32 and np.allclose(scored, expected[25:], atol=1e-5)
+    assert np.allclose(network.score(stream, stream[:0], MARK), expected, atol=1e-5)
+
+
+def test_some_places_alone_have_the_probabilities_of_the_whole(network, stream, monkeypatch):
+    monkeypatch.setattr(streams, "CHUNK", 1)
+    places = np.array([3, 4, 5, 20, 21, 34])
+    before, ids = stream[:25], stream[25:]
+    assert np.allclose(network.score(ids, before, MARK, places), network.score(ids, before, MARK)[places], atol=1e-5)
+
+
+def test_the_next_word_has_the_probability_that_scoring_gives_it(network, stream, monkeypatch):
+    monkeypatch.setattr(streams, "CHUNK", 1)
+    expected = network.score(stream, stream[:0], MARK)
+    assert network.next(stream[:40], MARK)[stream[40]] == pytest.approx(expected[40], abs=1e-5)
+    assert np.exp(network.next(stream[:0], MARK)).sum() == pytest.approx(1, abs=1e-5)
+
+
+def test_no_word_is_seen_before_it_is_scored(network, stream):
+    changed = stream.copy()
+    changed[30:] = (changed[30:] + 1) % V
+    ours, theirs = (network.score(ids, ids[:0], MARK) for ids in (stream, changed))
+    assert np.array_equal(ours[:30], theirs[:30]) and not np.isclose(ours[31:], theirs[31:]).all()
+
+
+def test_a_training_step_goes_on_where_the_last_one_ended(stream):
+    """The loss of two steps is that of both in one, where nothing is left out."""
+    network = build(SHAPES["lstm"], V)
+    for parameter in network.parameters():
+        torch.nn.init.normal_(parameter, 0, 0.5)
+    words = torch.from_numpy(stream[:40].astype(np.int64)).reshape(2, 20)
+    network.train()
+    whole = network(words)
+    network.state = None
+    parts = [network(part) for part in words.split(8, 1)]
+    by_stream = torch.cat([part.reshape(2, -1, V) for part in parts], 1).flatten(0, 1)
+    assert torch.allclose(whole, by_stream, atol=1e-5)
+    assert not network.state[0].requires_grad
+
+
+def test_an_epoch_reads_each_word_once_after_the_word_before_it():
+    ids = np.arange(100, 203, dtype=np.int32)
+    batches = Streams(ids, MARK, n=5, batch=22, device=torch.device("cpu"))  # 5 streams of 20 words, 4 a step
+    assert (batches.words, batches.steps, batches.done(2), batches.done(5)) == (100, 5, 40, 100)
+    orders = set()
+    for epoch in range(3):
+        batches.shuffle(np.random.default_rng(epoch))
+        seen = []
+        for step in range(batches.steps):
+            context, target = batches.step(step)
+            assert context.shape == (5, 4) and target.shape == (20,)
+            before = context.flatten()
+            assert all(b == t - 1 or (b == MARK and t == 100) for b, t in zip(before, target, strict=True))
+            seen += target.tolist()
+        assert len(set(seen)) == 100 and set(seen) <= set(ids.tolist())
+        orders.add(tuple(seen))
+    assert len(orders) == 3
+
+
+def test_a_step_of_less_than_one_stream_is_refused():
+    with pytest.raises(InputError, match=r"recipe\.batch=3"):
+        Streams(np.arange(100), MARK, n=5, batch=3, device=torch.device("cpu"))
+
+
+def test_pieces_side_by_side_have_the_probabilities_of_one_after_the_other(monkeypatch):
+    """A network of small weights forgets within the words that are read before each piece."""
+    network = build(SHAPES["lstm"], V).eval()
+    for parameter in network.parameters():
+        torch.nn.init.normal_(parameter, 0, 0.3)
+    stream = np.random.default_rng(0).integers(V, size=400).astype(np.int32)
+    monkeypatch.setattr(streams, "WARM", 50)
+    monkeypatch.setattr(streams, "SIDE_BY_SIDE", 1)
+    expected = network.score(stream, stream[:60], MARK)
+    monkeypatch.setattr(streams, "SIDE_BY_SIDE", 7)
+    told = []
+    assert np.allclose(network.score(stream, stream[:60], MARK, progress=told.append), expected, atol=1e-4)
+    assert sum(told) == 400
+    states = network.states(stream, stream[:60], MARK)
+    y = torch.log_softmax(torch.nn.functional.linear(states, network.output_weight, network.b), 1)
+    assert np.allclose(y.detach()[np.arange(400), stream], expected, atol=1e-4)
