@@ -24,11 +24,12 @@ from omegaconf.errors import OmegaConfBaseException
 from pipeline.data.errors import InputError
 from pipeline.data.files import write_timing
 from pipeline.running import help, overrides
-from pipeline.running.keys import ROOT
+from pipeline.running.keys import ROOT, read
 from pipeline.running.tracking import flattened
 
 FOLDERS = ("data", "out", "checkpoints")  # in every stage that has these keys
 PATHS = (*FOLDERS, "timing", "export", "csv")
+BLOCK = 4096  # bytes: a disk that takes no more than that is full
 FAILURE = "failure.txt"  # in the folder of a multirun's failed job: why
 
 # The user's mistakes, and what the machine refuses, such as a full disk; all else keeps its traceback.
@@ -72,10 +73,13 @@ def run(stage: str, schema: type, main: Callable[..., None], timed: bool = False
             for key, value in flattened(OmegaConf.to_container(config, resolve=True)):
                 if "\0" in str(value):
                     raise InputError(f"{key}={value!r} has a NUL character, which no name and no path has")
+            _check_name(stage, config.get("name"))
             for key in PATHS:
                 _check_place(config, key)
+            given = OmegaConf.to_object(config)
+            _check_device(config.get("device"))
             start = time.perf_counter()
-            main(OmegaConf.to_object(config))
+            main(given)
             if timed:
                 write_timing(Path(config.timing), {"stage": stage} | cost(start))
         except Exception as error:
@@ -100,8 +104,32 @@ def run(stage: str, schema: type, main: Callable[..., None], timed: bool = False
         sys.exit(exit_code(" ".join(["stopped", *map(str, stop.args)]), 130))
 
 
+def _check_name(stage: str, name: str | None) -> None:
+    """Raises InputError for a name that leads out of the folder of the result, or that is empty where one is needed."""
+    if name is None:
+        return
+    if Path(name).is_absolute() or ".." in Path(name).parts:
+        raise InputError(f"name={name}: files of the result are called by it, so give a name and no path")
+    if not name.strip() and read(f"{stage}.yaml").settings["name"].value.strip('"'):
+        raise InputError("name is empty: give one, or leave it as it is configured")
+
+
+def _check_device(device: str | None) -> None:
+    """Raises InputError for a device of torch's that is not there, or that holds no numbers, as `meta`."""
+    if device in (None, "cpu"):
+        return
+    import torch
+
+    try:
+        torch.zeros(1, device=device).item()
+    except Exception as error:  # each kind of device has its own
+        said = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise InputError(f"device={device}: it can't be used here: {said[:150]}") from error
+
+
 def _check_place(config: DictConfig, key: str) -> None:
-    """Raises InputError where a stage could not write, or would make folders far from all that is there.
+    """Raises InputError where a stage could not write, or would make folders far from all that is there: before it
+    works, so that a training does not find out after an hour.
 
     A mistyped path must make no folders anywhere on the machine. `out` itself is made, and whatever is missing below
     the checkout, the folder of the call, the temporary folder, or `out`.
@@ -116,11 +144,22 @@ def _check_place(config: DictConfig, key: str) -> None:
     if place.exists() and not fits:
         what = "folder" if key in FOLDERS else "file"
         raise InputError(f"{key}={place} is no {what}: give one, or a place where nothing is yet")
+    if key == "data":  # which is read
+        return
     needed = place if key == "checkpoints" else place.parent
     ours = (ROOT, Path.cwd(), Path(tempfile.gettempdir()), Path(config.get("out") or "."))
     near = any(needed.resolve().is_relative_to(each.resolve()) for each in ours)
-    if key != "data" and not needed.is_dir() and not near:
+    folders = place.absolute().parents if key not in FOLDERS else (place.absolute(), *place.absolute().parents)
+    there = next(folder for folder in folders if folder.exists())
+    if not there.is_dir():
+        raise InputError(f"{key}={place}: {there} is no folder, so nothing can be below it; give another place")
+    if not needed.is_dir() and not near:
         raise InputError(f"{key}={place}: no folder {needed}; if the path is right, make it first: mkdir -p {needed}")
+    try:
+        with tempfile.TemporaryFile(dir=there) as tried:
+            tried.write(bytes(BLOCK))
+    except OSError as error:
+        raise InputError(f"{key}={place}: {there} takes no file: {os.strerror(error.errno)}") from error
 
 
 def is_known(error: Exception) -> bool:

@@ -1,6 +1,7 @@
 """One trial: something is called that may go wrong, and what came of it is judged."""
 
 import os
+import runpy
 import signal
 import sys
 import tempfile
@@ -56,11 +57,13 @@ def call(module: str, *words: str, environment: dict[str, str] | None = None) ->
 
 def _called(entry: object, module: str, words: tuple[str, ...]) -> int:
     """What the process of a command of its own would exit with."""
-    from pipeline.running import app
-
     sys.argv = [f"pipeline.{module}", *words]
     try:
-        code = entry.main(list(words)) if module == "commands" else app.run(module, entry.Config, entry.main)
+        if module == "commands":
+            code = entry.main(list(words))
+        else:
+            del sys.modules[entry.__name__]  # of which `python -m` has no copy either
+            code = runpy.run_module(entry.__name__, run_name="__main__", alter_sys=True) and 0
     except SystemExit as end:
         code = end.code
         if isinstance(code, str):

@@ -58,7 +58,7 @@ def _tried(few: Few, stage: str, key: Key, value: str, folder: Path) -> str:
     ended = call(stage, *where, f"{key.name}={value}")
     if ended.code == 0:
         return "" if accepted(key, value) else f"accepted: {ended.said.strip()[-100:]}"
-    after = {name: content for name, content in bits(out).items() if not name.startswith(("run/", "checkpoints/"))}
+    after = {name: content for name, content in bits(out).items() if not name.startswith("checkpoints/")}
     named = key.name, key.name.partition(".")[0], key.name.rpartition(".")[2], value.strip("'${}") or "empty"
     said = refused(ended, *named, "no predictions of")  # of a model by a name that there is not
     return said or ("" if after == before else f"refused, but the result of before changed: {set(after) ^ set(before)}")
