@@ -1,16 +1,19 @@
 """What every stage shares: a typed Hydra application whose user errors end in one clear line."""
 
+import fcntl
+import glob
 import logging
 import os
 import re
 import resource
+import shutil
 import signal
 import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import hydra
@@ -37,6 +40,8 @@ KNOWN = (InputError, HydraException, OmegaConfBaseException, OSError)
 # What libraries that write by themselves say of a disk that takes no more: torch, safetensors.
 WRITERS = re.compile(r"inline_container\.cc|os error \d+")
 
+HALF_A_FILE = re.compile(r"\..+(\.\w+)\.[a-z0-9_]{8}\1")  # .metrics.json.abcd1234.json: see files.replacing
+
 KEY_UNKNOWN = re.compile(r"Key '.*' (?:not in|is not in struct)")  # OmegaConf's words
 
 log = logging.getLogger(__name__)
@@ -45,7 +50,8 @@ log = logging.getLogger(__name__)
 def run(stage: str, schema: type, main: Callable[..., None], timed: bool = False) -> None:
     """Composes conf/<stage>.yaml against the dataclass `schema`, and calls `main` with an instance of it.
 
-    timed: what it cost is written to `timing` of its configuration; other stages write that, and more, themselves.
+    timed: `out` is claimed, and what the stage cost is written to `timing` of its configuration; other stages do both,
+    and more, themselves.
 
     A mistake of the user's (InputError, a key or value that the schema refuses) is printed as one line, and the
     process ends with exit code 2. In a multirun a failed job leaves its reason in its folder and the others go on.
@@ -70,7 +76,7 @@ def run(stage: str, schema: type, main: Callable[..., None], timed: bool = False
             for leftover in (FAILURE, "metrics.json"):  # of an earlier multirun there
                 (job / leftover).unlink(missing_ok=True)
         try:
-            for key, value in flattened(OmegaConf.to_container(config, resolve=True)):
+            for key, value in flattened(OmegaConf.to_container(config)):
                 if "\0" in str(value):
                     raise InputError(f"{key}={value!r} has a NUL character, which no name and no path has")
             _check_name(stage, config.get("name"))
@@ -78,10 +84,13 @@ def run(stage: str, schema: type, main: Callable[..., None], timed: bool = False
                 _check_place(config, key)
             given = OmegaConf.to_object(config)
             _check_device(config.get("device"))
-            start = time.perf_counter()
-            main(given)
-            if timed:
-                write_timing(Path(config.timing), {"stage": stage} | cost(start))
+            if not timed:
+                main(given)
+            else:
+                timing, start = Path(config.timing), time.perf_counter()
+                with claimed(Path(config.out), timing):
+                    main(given)
+                    write_timing(timing, {"stage": stage} | cost(start))
         except Exception as error:
             known = is_known(error)
             if not job:
@@ -165,6 +174,40 @@ def _check_place(config: DictConfig, key: str) -> None:
 def is_known(error: Exception) -> bool:
     """Whether an error is the user's or the machine's, and not a fault of ours."""
     return isinstance(error, KNOWN) or bool(WRITERS.search(str(error)))
+
+
+@contextmanager
+def claimed(out: Path, *files: Path) -> Iterator[None]:
+    """While the block runs, no other process of this machine writes a result into the folder. What a process that was
+    killed left half written there, or of these files, is removed.
+
+    Raises InputError where another process does write.
+    """
+    new = not out.exists()
+    out.mkdir(parents=True, exist_ok=True)
+    folder = os.open(out, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise InputError(f"out={out}: another process writes into this folder; wait, or give another") from None
+        for leftover in _leftovers(out, *files):
+            (shutil.rmtree if leftover.is_dir() else os.unlink)(leftover)
+        yield
+    finally:
+        os.close(folder)  # which gives the folder free
+        if new:
+            with suppress(OSError):  # where there is a result in it
+                out.rmdir()
+
+
+def _leftovers(out: Path, *files: Path) -> Iterator[Path]:
+    """What files.replacing has in a folder, or beside files, before they are whole; a download's, beside its folder."""
+    beside = (path for file in files for path in file.parent.glob(f".{glob.escape(file.name)}.*"))
+    yield from (path for path in (*out.glob(".*"), *beside) if HALF_A_FILE.fullmatch(path.name))
+    for path in out.parent.glob(f".{glob.escape(out.name)}-????????"):
+        if path.is_dir() and {each.name for each in path.iterdir()} <= {"whole", "old"}:
+            yield path
 
 
 def _with_own_folder(arguments: Sequence[str]) -> list[str]:

@@ -9,10 +9,13 @@ import time
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 
-SECONDS = 90  # after which a call hangs
+SECONDS = 300  # after which a call hangs
+PRELOADED = ["mlflow", "mlflow.store.tracking.sqlalchemy_store", "mlflow.store.tracking.rest_store", "numba"]
+PRELOADED += [f"pipeline.commands.{verb}" for verb in ("score", "compare", "neighbours", "models", "user_text")]
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,7 @@ def call(module: str, *words: str, environment: dict[str, str] | None = None) ->
     The process is a fork of this one, whose imports it has. environment: added to it.
     """
     entry = import_module(f"pipeline.{module}.__main__" if module == "commands" else f"pipeline.{module}")
+    _preload()
     with tempfile.TemporaryDirectory() as here, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         sys.stdout.flush()
         child = os.fork()
@@ -53,6 +57,16 @@ def call(module: str, *words: str, environment: dict[str, str] | None = None) ->
             file.seek(0)
             read.append(file.read().decode("utf-8", "replace"))
     return Ended(code, "".join(read), read[1])
+
+
+@cache
+def _preload() -> None:
+    """Imports what a stage imports only when it gets there, which takes ten times as long as most trials."""
+    import sqlalchemy.orm
+
+    for name in PRELOADED:
+        import_module(name)
+    sqlalchemy.orm.configure_mappers()
 
 
 def _called(entry: object, module: str, words: tuple[str, ...]) -> int:

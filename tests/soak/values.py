@@ -41,6 +41,7 @@ def trials(few: Few) -> Iterator[Trial]:
             if "[]" in key.name or key.name.startswith("hydra"):
                 continue
             for value in VALUES:
+                value = "'${out}'" if (key.name, value) == ("seed", "'${seed}'") else value  # no key is its own
                 yield Trial(f"{stage} {key.name}={value}", partial(_tried, few, stage, key, value))
             yield Trial(f"{stage} +{key.name}x=1", partial(_unknown, few, stage, key))
 
