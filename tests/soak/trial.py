@@ -124,7 +124,8 @@ RESULTS = (".npy", ".csv", ".safetensors", "metrics.json", "counts.json", "run.j
 def differs(folder: Path, expected: Path) -> str:
     """Which files of a result have other bits than expected, or are there in one place alone; empty for none."""
     found, wanted = (
-        {name: content for name, content in bits(each).items() if name.endswith(RESULTS)} for each in (folder, expected)
+        {name: content for name, content in bits(each).items() if name.endswith(RESULTS) or "." not in name}
+        for each in (folder, expected)
     )
     names = sorted(name for name in found | wanted if found.get(name) != wanted.get(name))
     return f"other bits: {names[:3]}" if names else ""
