@@ -21,10 +21,10 @@ ngram 1=4
 ngram 2=2
 
 \\1-grams:
--1.0\t<unk>
+-0.7\t<unk>
 -99\t<s>\t-0.1
--0.5\ta\t-0.3
--0.7\tb\t-0.2
+-0.3\ta\t-0.3
+-0.5237\tb\t-0.2
 
 \\2-grams:
 -0.2\ta b
@@ -59,7 +59,7 @@ def test_a_file_of_another_tool_by_hand():
     """log10: P(b | a) is there; P(a | b) backs off; c has no line, so it is <unk>; <s> is no word of ours."""
     model = arpa.read(TOY.splitlines(), WORDS)
     log10 = model.log_probabilities(np.array([1]), np.array([2, 1, 3])) / math.log(10)
-    assert log10 == pytest.approx([-0.2, -0.2 - 0.5, -0.3 - 1.0])
+    assert log10 == pytest.approx([-0.2, -0.2 - 0.3, -0.3 - 0.7])
 
 
 def test_an_order_without_words_of_ours_is_no_order():
@@ -68,7 +68,7 @@ def test_an_order_without_words_of_ours_is_no_order():
         toy = TOY.replace("ngram 2=2", sizes).replace("-0.2\ta b\n-0.4\t<s> a", section)
         model = arpa.read(toy.splitlines(), WORDS)
         log10 = model.log_probabilities(np.array([1]), np.array([2, 1])) / math.log(10)
-        assert model.order == 1 and log10 == pytest.approx([-0.7, -0.5])
+        assert model.order == 1 and log10 == pytest.approx([-0.5237, -0.3])
 
 
 @pytest.mark.parametrize(
@@ -83,6 +83,11 @@ def test_an_order_without_words_of_ours_is_no_order():
         (("\\data\\", "data"), r"no \\data\\ in it"),
         (("-0.4\t<s> a", "-0.4\ta b"), r"line 13: this n-gram has a line already"),
         (("<unk>", "x"), r"no <unk> among its 1-grams"),
+        (("-0.5237\tb", "-0.5237\ta"), r"line 9: this n-gram has a line already"),
+        (("-0.5237\tb", "-1.5\tb"), r"its 1-grams' probabilities sum to 0\.732"),
+        (("a\t-0.3", "a\t400"), r"after 'a' the probabilities sum to inf"),
+        (("a\t-0.3", "a"), r"after 'a' the probabilities sum to 1\.33"),
+        (("ngram 1=4", "ngram 1=1", 1), r"4 1-grams end here"),
     ],
     ids=str,
 )
@@ -90,6 +95,20 @@ def test_malformed_files_name_the_line(change, says):
     text = TOY.replace(*change)
     with pytest.raises(InputError, match=says):
         arpa.read(text.splitlines(keepends=True), WORDS)
+
+
+def test_what_is_no_distribution_is_refused():
+    """A file that has `<unk>` alone, and one of ours whose back-offs are gone, or one of whose n-grams is likelier."""
+    with pytest.raises(InputError, match="it has 1 of the 5 words"):
+        arpa.read(["\\data\\", "ngram 1=1", "", "\\1-grams:", "0\t<unk>", "", "\\end\\"], WORDS)
+    lines = list(arpa.write(kneser_ney.fit(counts.count(TRAIN, 3, 5), fallback=True), WORDS))
+    without = ["\t".join(line.split("\t")[:2]) for line in lines]
+    with pytest.raises(InputError, match="the probabilities sum to"):
+        arpa.read(without, WORDS)
+    place = lines.index("\\3-grams:") + 1
+    likelier = [*lines[:place], "\t".join(["-0.01", *lines[place].split("\t")[1:]]), *lines[place + 1 :]]
+    with pytest.raises(InputError, match="the probabilities sum to"):
+        arpa.read(likelier, WORDS)
 
 
 def test_a_longer_ngram_whose_beginning_has_no_line_is_an_error():

@@ -169,6 +169,15 @@ def test_a_published_model_says_what_the_command_says(root, tmp_path, monkeypatc
     assert mlflow.pyfunc.load_model("models:/nplm@best")
 
 
+def test_a_model_that_a_killed_publish_began_is_removed(copied):
+    publisher_of = publisher.Publisher(copied)
+    (result, *_) = results.results(copied)
+    place = publisher_of.experiment(result.data)
+    publisher_of.client.create_logged_model(place, name="kn3", tags={publisher.OUTPUT: result.digest})
+    assert publisher_of.logged(result) == ""
+    assert not publisher_of.client.search_logged_models([place])
+
+
 def test_models_that_are_not_there_are_named(root, capsys):
     assert main(["publish", "--root", str(root), "--models", "kn3"]) == 2
     said = "error: --models: kn3 can't be served; there are: best-ngram, mlp9, mlp9-faithful\n"

@@ -141,9 +141,13 @@ class Publisher:
         return run
 
     def logged(self, result: Result) -> str:
-        """The id of a result's model in the store, "" where it, or the folder with its files, is not there."""
+        """The id of a result's model in the store, "" where it, or the folder with its files, is not there. One that
+        is not ready was begun by a publish that was killed: it is removed."""
         condition = f"tags.`{OUTPUT}` = '{result.digest}'"
         logged = self.client.search_logged_models([self.experiment(result.data)], filter_string=condition)
+        for model in logged:
+            if model.status != LoggedModelStatus.READY:
+                self.client.delete_logged_model(model.model_id)
         ready = (model for model in logged if model.status == LoggedModelStatus.READY)
         return next((model.model_id for model in ready if _has_files(model.artifact_location)), "")
 

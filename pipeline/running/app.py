@@ -1,16 +1,19 @@
 """What every stage shares: a typed Hydra application whose user errors end in one clear line."""
 
+import fcntl
+import glob
 import logging
 import os
 import re
 import resource
+import shutil
 import signal
 import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import hydra
@@ -24,17 +27,20 @@ from omegaconf.errors import OmegaConfBaseException
 from pipeline.data.errors import InputError
 from pipeline.data.files import write_timing
 from pipeline.running import help, overrides
-from pipeline.running.keys import ROOT
+from pipeline.running.keys import ROOT, read
 from pipeline.running.tracking import flattened
 
 FOLDERS = ("data", "out", "checkpoints")  # in every stage that has these keys
 PATHS = (*FOLDERS, "timing", "export", "csv")
+BLOCK = 4096  # bytes: a disk that takes no more than that is full
 FAILURE = "failure.txt"  # in the folder of a multirun's failed job: why
 
 # The user's mistakes, and what the machine refuses, such as a full disk; all else keeps its traceback.
 KNOWN = (InputError, HydraException, OmegaConfBaseException, OSError)
 # What libraries that write by themselves say of a disk that takes no more: torch, safetensors.
 WRITERS = re.compile(r"inline_container\.cc|os error \d+")
+
+HALF_A_FILE = re.compile(r"\..+(\.\w+)\.[a-z0-9_]{8}\1")  # .metrics.json.abcd1234.json: see files.replacing
 
 KEY_UNKNOWN = re.compile(r"Key '.*' (?:not in|is not in struct)")  # OmegaConf's words
 
@@ -44,7 +50,8 @@ log = logging.getLogger(__name__)
 def run(stage: str, schema: type, main: Callable[..., None], timed: bool = False) -> None:
     """Composes conf/<stage>.yaml against the dataclass `schema`, and calls `main` with an instance of it.
 
-    timed: what it cost is written to `timing` of its configuration; other stages write that, and more, themselves.
+    timed: `out` is claimed, and what the stage cost is written to `timing` of its configuration; other stages do both,
+    and more, themselves.
 
     A mistake of the user's (InputError, a key or value that the schema refuses) is printed as one line, and the
     process ends with exit code 2. In a multirun a failed job leaves its reason in its folder and the others go on.
@@ -69,15 +76,21 @@ def run(stage: str, schema: type, main: Callable[..., None], timed: bool = False
             for leftover in (FAILURE, "metrics.json"):  # of an earlier multirun there
                 (job / leftover).unlink(missing_ok=True)
         try:
-            for key, value in flattened(OmegaConf.to_container(config, resolve=True)):
+            for key, value in flattened(OmegaConf.to_container(config)):
                 if "\0" in str(value):
                     raise InputError(f"{key}={value!r} has a NUL character, which no name and no path has")
+            _check_name(stage, config.get("name"))
             for key in PATHS:
                 _check_place(config, key)
-            start = time.perf_counter()
-            main(OmegaConf.to_object(config))
-            if timed:
-                write_timing(Path(config.timing), {"stage": stage} | cost(start))
+            given = OmegaConf.to_object(config)
+            _check_device(config.get("device"))
+            if not timed:
+                main(given)
+            else:
+                timing, start = Path(config.timing), time.perf_counter()
+                with claimed(Path(config.out), timing):
+                    main(given)
+                    write_timing(timing, {"stage": stage} | cost(start))
         except Exception as error:
             known = is_known(error)
             if not job:
@@ -100,8 +113,32 @@ def run(stage: str, schema: type, main: Callable[..., None], timed: bool = False
         sys.exit(exit_code(" ".join(["stopped", *map(str, stop.args)]), 130))
 
 
+def _check_name(stage: str, name: str | None) -> None:
+    """Raises InputError for a name that leads out of the folder of the result, or that is empty where one is needed."""
+    if name is None:
+        return
+    if Path(name).is_absolute() or ".." in Path(name).parts:
+        raise InputError(f"name={name}: files of the result are called by it, so give a name and no path")
+    if not name.strip() and read(f"{stage}.yaml").settings["name"].value.strip('"'):
+        raise InputError("name is empty: give one, or leave it as it is configured")
+
+
+def _check_device(device: str | None) -> None:
+    """Raises InputError for a device of torch's that is not there, or that holds no numbers, as `meta`."""
+    if device in (None, "cpu"):
+        return
+    import torch
+
+    try:
+        torch.zeros(1, device=device).item()
+    except Exception as error:  # each kind of device has its own
+        said = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise InputError(f"device={device}: it can't be used here: {said[:150]}") from error
+
+
 def _check_place(config: DictConfig, key: str) -> None:
-    """Raises InputError where a stage could not write, or would make folders far from all that is there.
+    """Raises InputError where a stage could not write, or would make folders far from all that is there: before it
+    works, so that a training does not find out after an hour.
 
     A mistyped path must make no folders anywhere on the machine. `out` itself is made, and whatever is missing below
     the checkout, the folder of the call, the temporary folder, or `out`.
@@ -116,16 +153,61 @@ def _check_place(config: DictConfig, key: str) -> None:
     if place.exists() and not fits:
         what = "folder" if key in FOLDERS else "file"
         raise InputError(f"{key}={place} is no {what}: give one, or a place where nothing is yet")
+    if key == "data":  # which is read
+        return
     needed = place if key == "checkpoints" else place.parent
     ours = (ROOT, Path.cwd(), Path(tempfile.gettempdir()), Path(config.get("out") or "."))
     near = any(needed.resolve().is_relative_to(each.resolve()) for each in ours)
-    if key != "data" and not needed.is_dir() and not near:
+    folders = place.absolute().parents if key not in FOLDERS else (place.absolute(), *place.absolute().parents)
+    there = next(folder for folder in folders if folder.exists())
+    if not there.is_dir():
+        raise InputError(f"{key}={place}: {there} is no folder, so nothing can be below it; give another place")
+    if not needed.is_dir() and not near:
         raise InputError(f"{key}={place}: no folder {needed}; if the path is right, make it first: mkdir -p {needed}")
+    try:
+        with tempfile.TemporaryFile(dir=there) as tried:
+            tried.write(bytes(BLOCK))
+    except OSError as error:
+        raise InputError(f"{key}={place}: {there} takes no file: {os.strerror(error.errno)}") from error
 
 
 def is_known(error: Exception) -> bool:
     """Whether an error is the user's or the machine's, and not a fault of ours."""
     return isinstance(error, KNOWN) or bool(WRITERS.search(str(error)))
+
+
+@contextmanager
+def claimed(out: Path, *files: Path) -> Iterator[None]:
+    """While the block runs, no other process of this machine writes a result into the folder. What a process that was
+    killed left half written there, or of these files, is removed.
+
+    Raises InputError where another process does write.
+    """
+    new = not out.exists()
+    out.mkdir(parents=True, exist_ok=True)
+    folder = os.open(out, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise InputError(f"out={out}: another process writes into this folder; wait, or give another") from None
+        for leftover in _leftovers(out, *files):
+            (shutil.rmtree if leftover.is_dir() else os.unlink)(leftover)
+        yield
+    finally:
+        os.close(folder)  # which gives the folder free
+        if new:
+            with suppress(OSError):  # where there is a result in it
+                out.rmdir()
+
+
+def _leftovers(out: Path, *files: Path) -> Iterator[Path]:
+    """What files.replacing has in a folder, or beside files, before they are whole; a download's, beside its folder."""
+    beside = (path for file in files for path in file.parent.glob(f".{glob.escape(file.name)}.*"))
+    yield from (path for path in (*out.glob(".*"), *beside) if HALF_A_FILE.fullmatch(path.name))
+    for path in out.parent.glob(f".{glob.escape(out.name)}-????????"):
+        if path.is_dir() and {each.name for each in path.iterdir()} <= {"whole", "old"}:
+            yield path
 
 
 def _with_own_folder(arguments: Sequence[str]) -> list[str]:

@@ -1,8 +1,6 @@
 """What each stage with a result of its own does around its work: it opens a run in MLflow, takes the time, and leaves
 `run.json` beside the result, the last file of all."""
 
-import fcntl
-import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,10 +8,9 @@ from pathlib import Path
 
 from pipeline.data import record
 from pipeline.data.corpus import Corpus
-from pipeline.data.errors import InputError
 from pipeline.data.files import write_timing
 from pipeline.running import tracking
-from pipeline.running.app import cost
+from pipeline.running.app import claimed, cost
 
 
 @contextmanager
@@ -31,7 +28,7 @@ def recorded(
         return
     start = time.perf_counter()
     data, out = Path(config.data), Path(config.out)
-    with claimed(out), tracking.run(made, experiment_name(data), run_id_file) as tracked:
+    with claimed(out, Path(config.timing)), tracking.run(made, experiment_name(data), run_id_file) as tracked:
         tracked.reads(data, made.data)
         yield tracked
         spent = cost(start) | tracked.costs
@@ -39,24 +36,6 @@ def recorded(
         tracked.cost(spent)
         made.write(out)
         tracked.files(*(out / name for name in FILES))
-
-
-@contextmanager
-def claimed(out: Path) -> Iterator[None]:
-    """While the block runs, no other process of this machine writes a result into the folder.
-
-    Raises InputError where one does.
-    """
-    out.mkdir(parents=True, exist_ok=True)
-    folder = os.open(out, os.O_RDONLY)
-    try:
-        try:
-            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise InputError(f"out={out}: another process writes into this folder; wait, or give another") from None
-        yield
-    finally:
-        os.close(folder)  # which gives the folder free
 
 
 FILES = (record.FILE, "metrics.json", "curve.csv")  # of a result, small enough to be shown in MLflow

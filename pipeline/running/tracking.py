@@ -273,14 +273,29 @@ def open_client() -> "MlflowClient":
         logging.getLogger(name).setLevel(logging.WARNING)
     uri = os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{ROOT / 'mlflow.db'}"
     file = _sqlite_file(uri)
-    if file and not file.parent.is_dir():  # MLflow would try for minutes, and likewise below
+    if file and not file.parent.is_dir():  # MLflow would make it
         raise FileNotFoundError(f"MLFLOW_TRACKING_URI={uri}: no such folder")
     if file and not os.access(file if file.exists() else file.parent, os.W_OK):
         raise PermissionError(f"MLFLOW_TRACKING_URI={uri}: it can't be written")
     with store_lock():
+        _check_opens(uri)
         client = MlflowClient(uri)
         client.search_experiments(max_results=1)  # makes a database that is not there yet
     return client
+
+
+def _check_opens(uri: str) -> None:
+    """Opens a database once, and raises what its driver does: MLflow would try for minutes before it says that."""
+    import sqlalchemy
+    from mlflow.store.db.db_types import DATABASE_ENGINES
+    from mlflow.store.db.utils import create_sqlalchemy_engine
+
+    if uri.partition(":")[0].partition("+")[0] in DATABASE_ENGINES:
+        engine = create_sqlalchemy_engine(uri)
+        try:
+            sqlalchemy.inspect(engine)
+        finally:
+            engine.dispose()
 
 
 def log_corpus(client: "MlflowClient", run_id: str, folder: Path, digest: str) -> None:

@@ -47,7 +47,8 @@ class Few:
             "report": ["clusters=", *table],
         }[stage]
         data = [] if stage in ("download", "preprocess") else [f"data={self.data}"]
-        return [*own, *data, f"out={out}", f"timing={out}/timing.json", f"hydra.run.dir={out}/run", QUIET]
+        beside = [f"timing={out}-timing.json", f"hydra.run.dir={out}-run"]  # a download's folder holds texts alone
+        return [*own, *data, f"out={out}", *beside, QUIET]
 
 
 QUIET = "hydra/job_logging=disabled"

@@ -2,14 +2,21 @@
 
 import random
 import shutil
+import subprocess
+import sys
+import time
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
+import torch
 
+from pipeline.running.keys import ROOT
+
+from . import given
 from .few import Few
-from .trial import Trial, bits, call, refused
+from .trial import Trial, bits, call, differs, refused
 
 TEXT = "The jury said that the election was fair.\n"
 # What is damaged, below the folder of tiny results, and what then reads it: a stage, or a verb of nplm.
@@ -53,7 +60,12 @@ DAMAGES: dict[str, Callable[[bytes, random.Random], bytes | None]] = {
 
 
 def trials(few: Few) -> Iterator[Trial]:
-    """Three draws of each damage to each file, by each reader."""
+    """Three draws of each damage to each file, by each reader, and to a checkpoint; what users give."""
+    yield from given.trials(few)
+    for damage in (*DAMAGES, "another state", "a state without weights"):
+        for number in range(3 if damage in ("cut", "a byte", "many bytes") else 1):
+            name = f"train resumes from a checkpoint, {damage} {number}"
+            yield Trial(name, partial(_resumed, few, damage, name))
     for file, readers in READERS.items():
         for reader in readers:
             for damage in DAMAGES:
@@ -81,6 +93,39 @@ def _tried(few: Few, file: str, reader: str, damage: str, name: str, folder: Pat
     if file == "text.txt":  # any text is a text
         return ""
     return "" if found == expected else "read as if it were whole, with another result"
+
+
+def _resumed(few: Few, damage: str, name: str, folder: Path) -> str:
+    """A training goes on from its checkpoint, or starts again, and ends with the bits of an undisturbed one."""
+    out = folder / "out"
+    shutil.copytree(_checkpoints(few), out / "checkpoints")
+    (file,) = (out / "checkpoints").glob("*.pt")
+    if damage in DAMAGES:
+        content = DAMAGES[damage](file.read_bytes(), random.Random(name))
+        file.unlink() if content is None else file.write_bytes(content)
+    else:
+        state = torch.load(file, weights_only=True)
+        torch.save({"a": 1} if damage == "another state" else state | {"network": {}}, file)
+    ended = call("train", *few.words("train", out))
+    if ended.code:
+        return refused(ended, file.name)
+    return differs(out, few.predictions / "mlp9" / "0")
+
+
+@cache
+def _checkpoints(few: Few) -> Path:
+    """The folder of checkpoints of a training that was killed half way."""
+    out = few.root / "killed"
+    shutil.rmtree(out, ignore_errors=True)
+    command = [sys.executable, "-m", "pipeline.train", *few.words("train", out), "checkpoint_seconds=0"]
+    process = subprocess.Popen(command, cwd=ROOT)
+    seen: set[int] = set()
+    while process.poll() is None and len(seen) < 5:
+        seen |= {file.stat().st_mtime_ns for file in (out / "checkpoints").glob("*.pt")}
+        time.sleep(0.005)
+    process.kill()
+    process.wait()
+    return out / "checkpoints"
 
 
 def _read(root: Path, reader: str, out: Path, file: str = "") -> tuple[object, str]:

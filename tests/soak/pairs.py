@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from .few import Few
+from .kills import checkout, published
 from .trial import Ended, Trial, differs, refused
 
 STAGES = ["preprocess", "cluster", "ngram", "train", "mix", "report"]
@@ -19,12 +20,14 @@ TIMES = 8  # each pair, with the second begun at another moment
 
 
 def trials(few: Few) -> Iterator[Trial]:
-    """Each stage twice into one folder and into two; two grids of two jobs."""
+    """Each stage twice into one folder and into two; two grids of two jobs; two publishes, and one beside a stage."""
     for number in range(TIMES):
         for stage in STAGES:
             for where in ("one folder", "two folders"):
                 yield Trial(f"{stage} twice, {where} {number}", partial(_tried, few, stage, where, number))
         yield Trial(f"two grids {number}", partial(_grids, few, number))
+        yield Trial(f"two publishes {number}", partial(_published, few, ["publish", "publish"], number))
+        yield Trial(f"a publish beside a stage {number}", partial(_published, few, ["publish", "ngram"], number))
 
 
 def _tried(few: Few, stage: str, where: str, number: int, folder: Path) -> str:
@@ -65,6 +68,16 @@ def _grids(few: Few, number: int, folder: Path) -> str:
         if each.code:
             return f"exit code {each.code}: {each.said.strip()[-200:]}"
     return "".join(differs(folder / "a" / job, folder / "b" / job) for job in ("0", "1"))
+
+
+def _published(few: Few, what: list[str], number: int, folder: Path) -> str:
+    checkout(few, folder / "root")
+    publish = [sys.executable, "-m", "pipeline.commands", "publish", "--root", str(folder / "root"), "--models"]
+    commands = [publish if each == "publish" else _command(few, each, folder / "out", "1") for each in what]
+    for each in _together(commands, folder, [0.0, 0.4 * number]):
+        if each.code:
+            return f"exit code {each.code}: {each.said.strip()[-200:]}"
+    return published(folder) if "ngram" not in what else ""  # the stage's own run is of the same model
 
 
 def _command(few: Few, stage: str, out: Path, run: str) -> list[str]:

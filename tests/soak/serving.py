@@ -3,7 +3,9 @@ reason where there is no perplexity, no error of the server's own, and memory th
 
 import atexit
 import json
+import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -17,6 +19,7 @@ import psutil
 import requests
 
 from pipeline.commands import served
+from pipeline.running.keys import ROOT
 
 from .few import Few
 from .trial import Trial
@@ -100,18 +103,20 @@ def _server(root: Path) -> tuple[int, psutil.Process]:
     (packed / "clusters").mkdir()
     (packed / "name.json").write_text('{"name": "mlp9/0"}')
     model = {"python_model": served.__file__, "signature": served.SIGNATURE, "artifacts": {"model": str(packed)}}
-    mlflow.pyfunc.save_model(saved, **model, pip_requirements=[])
+    mlflow.pyfunc.save_model(saved, **model, code_paths=[str(ROOT / "pipeline")], pip_requirements=[])
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    mlflow_command = str(Path(sys.executable).with_name("mlflow"))
-    command = [mlflow_command, "models", "serve", "-m", str(saved), "--env-manager", "local", "-p", str(port)]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    atexit.register(process.terminate)
+    programs = Path(sys.executable).parent  # where MLflow looks for uvicorn
+    command = [str(programs / "mlflow"), "models", "serve", "-m", str(saved), "--env-manager", "local", "-p", str(port)]
+    environment = os.environ | {"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
+    with (root / "server.log").open("w") as log:
+        process = subprocess.Popen(command, env=environment, stdout=log, stderr=log, start_new_session=True)
+    atexit.register(os.killpg, process.pid, signal.SIGTERM)
     for _ in range(240):
         try:
             if requests.get(f"http://127.0.0.1:{port}/ping", timeout=5).ok:
-                break
-        except requests.ConnectionError:
+                return port, psutil.Process(process.pid)
+        except requests.RequestException:
             time.sleep(0.5)
-    return port, psutil.Process(process.pid)
+    raise SystemExit(f"no server: {root / 'server.log'}")

@@ -1,6 +1,7 @@
 """One trial: something is called that may go wrong, and what came of it is judged."""
 
 import os
+import runpy
 import signal
 import sys
 import tempfile
@@ -8,10 +9,13 @@ import time
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 
-SECONDS = 90  # after which a call hangs
+SECONDS = 300  # after which a call hangs
+PRELOADED = ["mlflow", "mlflow.store.tracking.sqlalchemy_store", "mlflow.store.tracking.rest_store", "numba"]
+PRELOADED += [f"pipeline.commands.{verb}" for verb in ("score", "compare", "neighbours", "models", "user_text")]
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,7 @@ def call(module: str, *words: str, environment: dict[str, str] | None = None) ->
     The process is a fork of this one, whose imports it has. environment: added to it.
     """
     entry = import_module(f"pipeline.{module}.__main__" if module == "commands" else f"pipeline.{module}")
+    _preload()
     with tempfile.TemporaryDirectory() as here, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         sys.stdout.flush()
         child = os.fork()
@@ -54,13 +59,25 @@ def call(module: str, *words: str, environment: dict[str, str] | None = None) ->
     return Ended(code, "".join(read), read[1])
 
 
+@cache
+def _preload() -> None:
+    """Imports what a stage imports only when it gets there, which takes ten times as long as most trials."""
+    import sqlalchemy.orm
+
+    for name in PRELOADED:
+        import_module(name)
+    sqlalchemy.orm.configure_mappers()
+
+
 def _called(entry: object, module: str, words: tuple[str, ...]) -> int:
     """What the process of a command of its own would exit with."""
-    from pipeline.running import app
-
     sys.argv = [f"pipeline.{module}", *words]
     try:
-        code = entry.main(list(words)) if module == "commands" else app.run(module, entry.Config, entry.main)
+        if module == "commands":
+            code = entry.main(list(words))
+        else:
+            del sys.modules[entry.__name__]  # of which `python -m` has no copy either
+            code = runpy.run_module(entry.__name__, run_name="__main__", alter_sys=True) and 0
     except SystemExit as end:
         code = end.code
         if isinstance(code, str):
@@ -107,7 +124,8 @@ RESULTS = (".npy", ".csv", ".safetensors", "metrics.json", "counts.json", "run.j
 def differs(folder: Path, expected: Path) -> str:
     """Which files of a result have other bits than expected, or are there in one place alone; empty for none."""
     found, wanted = (
-        {name: content for name, content in bits(each).items() if name.endswith(RESULTS)} for each in (folder, expected)
+        {name: content for name, content in bits(each).items() if name.endswith(RESULTS) or "." not in name}
+        for each in (folder, expected)
     )
     names = sorted(name for name in found | wanted if found.get(name) != wanted.get(name))
     return f"other bits: {names[:3]}" if names else ""
