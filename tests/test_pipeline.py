@@ -191,6 +191,25 @@ def test_repeated_it_does_nothing_and_a_comment_or_a_multirun_changes_nothing(pr
     assert all(stage.startswith("experiments/") for stage in changed), changed  # which have not been run here
 
 
+def test_pulled_results_need_no_training(project, tmp_path):
+    """The lines of docs/use.md, with a folder as the remote and an empty cache: make repro runs no stage."""
+    page = (ROOT / "docs" / "use.md").read_text(encoding="utf-8")
+    host, user = re.findall(r"^((?:dvc remote|dvc pull).*?)(?:  #.*)?$", page, re.M)
+    identity = ("-c", "user.name=t", "-c", "user.email=t@example.org")
+    project.run("bash", "-euc", host.replace("URL", str(tmp_path / "remote")))
+    project.run("git", "add", *TRACKED, "dvc.lock", ".dvc/config")
+    project.run("git", *identity, "commit", "-qm", "results, and where they are")
+    clone = Project(tmp_path / "clone")
+    project.run("git", "clone", "--quiet", project.folder, clone.folder)
+    clone.run("dvc", "config", "--local", "cache.dir", str(tmp_path / "empty"))
+    (clone.folder / ".venv").symlink_to(sys.prefix)
+    printed = clone.run("bash", "-euc", user.replace("make", "make --assume-old=.venv/installed"))
+    assert "Running stage" not in printed and "Data and pipelines are up to date" in printed
+    assert not (clone.folder / "mlflow.db").exists() and not (clone.folder / "timings").exists()
+    for file in ("reports/table1.csv", "predictions/table1/mlp9/0/valid.npy"):
+        assert (clone.folder / file).read_bytes() == (project.folder / file).read_bytes()
+
+
 def test_one_stage_after_another_gives_the_same_bits(project):
     lock = yaml.safe_load((project.folder / "dvc.lock").read_text())["stages"]["train@mlp9-0"]["outs"]
     project.environment.pop("OMP_NUM_THREADS")
