@@ -52,6 +52,16 @@ def test_every_key_is_explained_in_the_help(stage):
         assert key.type and f"\n  {name}" in said
 
 
+def test_the_help_says_nothing_of_a_key_twice():
+    """Where the comment beside a value repeats what its key is, in part or in other spacing."""
+    model = {key.name: key.comment for key in keys("train")}
+    assert model["model.h"] == "hidden units" and model["model.n"] == "order: n-1 words of context"
+    assert model["model.direct"] == "from features straight to the output; the feedforward family alone has them"
+    table = {key.name: key.comment for key in keys("report")}
+    assert table["table.clusterings"].endswith("n-grams; the longest first, so that the cores end together")
+    assert table["table.rows"] == "what the paper has, in its order"
+
+
 @pytest.mark.parametrize(("stage", "choice"), [*((stage, "") for stage in STAGES), *CHOICES])
 def test_the_help_shows_the_values_that_a_stage_takes(stage, choice):
     given = [choice] if choice else []

@@ -17,7 +17,7 @@ from pipeline import cluster, features, mix, ngram, out_of_vocabulary, train
 from pipeline.commands import publisher, results
 from pipeline.commands.__main__ import main
 from pipeline.data import record
-from pipeline.running import tracking
+from pipeline.running import paper, tracking
 from pipeline.running.app import ROOT
 
 EXPERIMENT = "nplm-brown-20-texts"  # of the corpus `few`
@@ -122,6 +122,17 @@ def test_an_empty_store_gets_the_runs_that_their_stages_log(root, monkeypatch):
     networks = (key for key, run in built.items() if run.data.tags["stage"] == "train")
     epochs = {len(client.get_metric_history(key, "curve/valid_perplexity")) for key in networks}
     assert epochs == {1, 2}
+
+
+def test_a_table_that_can_not_be_read_stops_no_run(tmp_path, caplog):
+    file = tmp_path / "conf" / "table" / "table1.yaml"
+    file.parent.mkdir(parents=True)
+    assert paper.notes("table1", tmp_path) == {}
+    for half in ("rows:\n  mlp9: {row: MLP9, tra", "rows:\n  mlp9: MLP9\n", "rows: {mlp9: {row: MLP9, test: MLP9}}"):
+        file.write_text(half)
+        caplog.clear()
+        assert paper.notes("table1", tmp_path) == {}
+        assert f"no notes in MLflow: {file}: " in caplog.text
 
 
 def test_what_a_result_holds_comes_from_its_run(root):

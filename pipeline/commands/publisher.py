@@ -49,7 +49,7 @@ class Publisher:
 
     def __init__(self, root: Path):
         self.root = root
-        self.notes = paper.notes(root)
+        self.notes: dict[str, dict[str, str]] = {}  # by table
         self.code = tracking.code_state()
         self.client = tracking.open_client()
         self._experiments: dict[Path, str] = {}
@@ -130,9 +130,9 @@ class Publisher:
         return run
 
     def _complete(self, run: Run, result: Result) -> Run:
-        note = self.notes.get((result.table, result.run.name))
-        if note:
-            self.client.set_tag(run.info.run_id, tracking.NOTE, note)
+        if result.table not in self.notes:
+            self.notes[result.table] = paper.notes(result.table, self.root)
+        _Run(self.client, run.info.run_id).note(self.notes[result.table].get(result.run.name, ""))
         # Last: what a killed publish left undone is done again.
         if run.info.status == "FINISHED":  # by its stage
             self.client.set_tag(run.info.run_id, OUTPUT, result.digest)

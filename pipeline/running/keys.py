@@ -124,9 +124,20 @@ def keys(stage: str, arguments: Sequence[str] = ()) -> Iterator[Key]:
     for name, field in schema(stage):
         own = settings.get(name, nothing)
         of_whole = name.rpartition(".")[0] in settings  # which has a value of its own then
-        comment = "; ".join(part for part in (field.comment, own.comment) if part)
+        comment = _joined(field.comment, own.comment)
         value = own.value or ("" if of_whole else field.default)
         yield Key(name, field.type, value, comment or comments.get(name, nothing).comment)
+
+
+def _joined(what: str, whence: str) -> str:
+    """What a key is, and of the comment beside its value the parts that say more than that."""
+    known = _words(what)
+    parts = [part for part in whence.split("; ") if not _words(part) <= known]
+    return "; ".join(filter(None, [what, *parts]))
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"\w+", text.lower()))
 
 
 def inherited(group: str, name: str) -> dict[str, Setting]:

@@ -1,11 +1,17 @@
-"""Which row of the paper a result stands for: MLflow's note of its run says it, and commands take the row's name."""
+"""Which row of the paper a result stands for: MLflow's note of its run says it, and commands take the row's name.
 
+A stage opens its table for the note alone, so the table is among its dependencies no more than this code is.
+"""
+
+import logging
 from pathlib import Path
 
-from omegaconf import OmegaConf
+from omegaconf import DictConfig, OmegaConf
 
 from pipeline.data.corpus import SPLITS
 from pipeline.running.keys import ROOT
+
+log = logging.getLogger(__name__)
 
 
 def table_of(folder: Path, root: Path = ROOT) -> str:
@@ -15,17 +21,26 @@ def table_of(folder: Path, root: Path = ROOT) -> str:
     return parts[1] if len(parts) == 4 and parts[0] == "predictions" else ""
 
 
-def notes(root: Path = ROOT) -> dict[tuple[str, str], str]:
-    """By table and by our model's name: its row of the paper, and the figures there."""
-    said = {}
-    for file in sorted((root / "conf" / "table").glob("*.yaml")):
-        table = OmegaConf.load(file)
-        whose = "The paper's perplexity" + ", on another corpus" * (not table.get("same_corpus", True))
-        for name, row in (table.get("rows") or {}).items():
-            figures = ", ".join(f"{split} {row[split]:g}" for split in SPLITS if split in row)
-            printed = f"{whose}: {figures}." if figures else "The paper prints no figure."
-            said[file.stem, name] = f"{row.row}. {printed}"
-    return said
+def notes(table: str, root: Path = ROOT) -> dict[str, str]:
+    """By our model's name: its row of the paper in a table of conf/table, and the figures there.
+
+    None where the table is not there, or can't be read, as while it is edited: no stage fails because of its note.
+    """
+    file = root / "conf" / "table" / f"{table}.yaml"
+    if not file.is_file():
+        return {}
+    try:
+        read = OmegaConf.load(file)
+        whose = "The paper's perplexity" + ", on another corpus" * (not read.get("same_corpus", True))
+        return {name: f"{row.row}. {_printed(row, whose)}" for name, row in (read.get("rows") or {}).items()}
+    except Exception as error:
+        log.warning("no notes in MLflow: %s: %s", file, " ".join(str(error).split()))
+        return {}
+
+
+def _printed(row: DictConfig, whose: str) -> str:
+    figures = ", ".join(f"{split} {row[split]:g}" for split in SPLITS if split in row)
+    return f"{whose}: {figures}." if figures else "The paper prints no figure."
 
 
 def model_of(row: str, root: Path = ROOT) -> str:

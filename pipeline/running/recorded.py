@@ -9,7 +9,7 @@ from pathlib import Path
 from pipeline.data import record
 from pipeline.data.corpus import Corpus
 from pipeline.data.files import write_timing
-from pipeline.running import tracking
+from pipeline.running import paper, tracking
 from pipeline.running.app import claimed, cost
 
 
@@ -30,6 +30,7 @@ def recorded(
     data, out = Path(config.data), Path(config.out)
     with claimed(out, Path(config.timing)), tracking.run(made, experiment_name(data), run_id_file) as tracked:
         tracked.reads(data, made.data)
+        tracked.note(paper.notes(paper.table_of(out)).get(made.name, ""))
         yield tracked
         spent = cost(start) | tracked.costs
         write_timing(Path(config.timing), {"stage": stage, "name": made.name, "seed": made.seed} | spent)

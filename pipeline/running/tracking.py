@@ -89,6 +89,11 @@ class Run:
         """Logs parameters; nested mappings get dotted names."""
         self._log(parameters=[(key, str(value)) for key, value in flattened(values)])
 
+    def note(self, text: str) -> None:
+        """What MLflow shows above a run's figures; nothing for no text."""
+        if text:
+            self.tolerate(lambda client: client.set_tag(self.run_id, NOTE, text))
+
     def end(self, status: str, failure: str = "") -> None:
         """FINISHED, FAILED with the reason, or KILLED."""
         if failure:
