@@ -23,11 +23,11 @@ SIDE_BY_SIDE := xargs -P $(JOBS) -I {} dvc --wait-for-lock repro --single-item {
 # The stages of a dvc.yaml that a pattern names, side by side.
 stages = dvc stage list --name-only $(1) | { grep -E '(^|:)($(2))@' || true; } | $(SIDE_BY_SIDE)
 
-.PHONY: help repro beyond table2 table2-repeats ap faithful page bench costs publish search demo verify test test-all soak lint ui lock clean
+.PHONY: help repro beyond later table2 table2-repeats ap faithful page bench costs publish search demo verify test test-all soak lint ui lock clean
 .DEFAULT_GOAL := help
 
 # Targets in one checkout take turns, line by line: two that make the same result at once would end in DVC's "is busy".
-IN_TURN := repro beyond table2 table2-repeats ap faithful page costs search bench
+IN_TURN := repro beyond later table2 table2-repeats ap faithful page costs search bench
 ifneq ($(shell command -v flock),)
 $(IN_TURN): private SHELL := flock
 $(IN_TURN): private .SHELLFLAGS := .make.lock /bin/bash -eu -o pipefail -c
@@ -56,6 +56,12 @@ beyond: .venv/installed  ## what the papers have beyond Table 1, after repro: en
 	$(PAGE)
 	@cat reports/beyond/beyond.md reports/claims/beyond/claims.md
 
+later: .venv/installed  ## what came after the paper, after repro: LSTM, Transformer, ensembles, models that learn as they read
+	$(call stages,experiments/later/dvc.yaml,train_lstm|train_transformer|train_residual)
+	$(call stages,experiments/later/dvc.yaml,adapt|average)
+	dvc repro experiments/later/dvc.yaml
+	@cat reports/timeline/timeline.md reports/timeline/steps.md
+
 # First the stages $(2), one on each core.
 define table2_on
 	dvc repro experiments/$(1)/dvc.yaml:preprocess
@@ -75,10 +81,10 @@ table2-repeats: .venv/installed  ## the same with what that corpus says twice; i
 ap: .venv/installed  ## Table 2 on AP News itself, for those who have it (conf/corpus/ap.yaml)
 	$(call table2_on,ap,train|cluster|ngram)
 
-# glibc gives a full softmax's memory back to the system after each step, and the next waits for it: a tenth to a quarter
-# of the time.
-faithful bench: export MALLOC_MMAP_THRESHOLD_ := 1000000000
-faithful bench: export MALLOC_TRIM_THRESHOLD_ := 1000000000
+# glibc gives the memory of a full softmax, or of an LSTM, back to the system after each step, and the next waits for it:
+# a tenth to a quarter of the time.
+faithful later bench: export MALLOC_MMAP_THRESHOLD_ := 1000000000
+faithful later bench: export MALLOC_TRIM_THRESHOLD_ := 1000000000
 faithful: .venv/installed  ## Table 1 by the paper's own training procedure, after repro; goes on where it was stopped
 	$(call stages,experiments/faithful/dvc.yaml,train|train_without_direct)
 	$(call stages,experiments/faithful/dvc.yaml,train_on|mix)

@@ -3,9 +3,16 @@
 import numpy as np
 import pytest
 import torch
+from conftest import composed
 from test_families import SHAPES
 from test_network import V
 
+from pipeline import adapt, train
+from pipeline.data import evaluation
+from pipeline.data.corpus import read_corpus
+from pipeline.data.errors import InputError
+from pipeline.data.files import read_json
+from pipeline.data.predictions import read_predictions
 from pipeline.networks import cache, dynamic
 from pipeline.networks.base import build
 
@@ -67,3 +74,52 @@ def test_the_step_is_the_papers():
     expected += 0.05 * (trained - expected) * root / 0.4
     dynamic._learn([(theta, trained, root)], 0.01, 0.05)
     assert torch.allclose(theta, expected) and theta.grad is None
+
+
+def run(stage, name, data, folder, *settings):
+    """A stage on twenty texts; the folder of its result."""
+    module = stage.__name__.removeprefix("pipeline.")
+    out = folder / "predictions" / name / "0"
+    places = [f"data={data}", f"name={name}", f"out={out}", f"timing={folder}/timing.json"]
+    stage.main(composed(module, stage.Config, *places, *settings))
+    return out
+
+
+@pytest.fixture(scope="module")
+def trained(few, tmp_path_factory):
+    """The folder of results with two networks, trained on twenty texts: one that reads streams, one that doesn't."""
+    folder = tmp_path_factory.mktemp("adapt")
+    tiny = ["model.h=8", "model.m=8", "recipe.epochs=2", "score_train=false", f"checkpoints={folder}/checkpoints"]
+    run(train, "lstm", few, folder, "model=awd-lstm", "recipe=awd-lstm", "recipe.batch=128", *tiny)
+    run(train, "mlp9", few, folder, "recipe.batch=128", *tiny)
+    return folder
+
+
+@pytest.mark.parametrize("way", ["cache", "dynamic"])
+def test_what_a_model_learns_from_is_chosen_on_validation(few, trained, way):
+    """The arrays of both splits; the choice beside them; on validation no worse than the network by itself."""
+    places = [f"predictions=[{trained}/predictions]", "network=lstm/0", f"adapt={way}", "adapt.size=500"]
+    quick = ["adapt.rates=[0,1e-3]", "adapt.decays=[0]", "adapt.tried=300", "adapt.measured=300", "adapt.length=100"]
+    out = run(adapt, way, few, trained, *places, *quick)
+    corpus = read_corpus(few)
+    for split in ("valid", "test"):
+        read_predictions(out, f"raw/{split}", len(corpus.ids(split)))
+    chosen = read_json(out / "chosen.json")
+    assert set(chosen) == ({"theta", "weight of the cache"} if way == "cache" else {"rate", "decay"})
+    valid, itself = (
+        evaluation.perplexity(read_predictions(folder, "raw/valid", len(corpus.valid)))
+        for folder in (out, trained / "predictions" / "lstm" / "0")
+    )
+    assert valid < itself * 1.001
+
+
+def test_a_network_that_reads_no_stream_is_refused(few, trained):
+    places = [f"predictions=[{trained}/predictions]", "network=mlp9/0"]
+    with pytest.raises(InputError, match="network=mlp9/0: the feedforward family reads no stream in order"):
+        run(adapt, "refused", few, trained, *places)
+
+
+@pytest.mark.parametrize("key", ["thetas", "rates", "decays"])
+def test_values_to_try_are_checked(key):
+    with pytest.raises(InputError, match=rf"adapt\.{key}=\[-1"):
+        composed("adapt", adapt.Config, f"adapt.{key}=[-1]")

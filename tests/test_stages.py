@@ -23,6 +23,7 @@ from mlflow import MlflowClient
 from safetensors.torch import load_file
 
 from pipeline import (
+    adapt,
     claims,
     cluster,
     download,
@@ -35,6 +36,7 @@ from pipeline import (
     replication,
     report,
     shortlist,
+    timeline,
     train,
     word_map,
 )
@@ -64,6 +66,8 @@ STAGES = {
     "mix": mix,
     "report": report,
     "replication": replication,
+    "adapt": adapt,
+    "timeline": timeline,
 }
 
 

@@ -15,7 +15,7 @@ import torch
 
 from pipeline.networks.streams import WARM, StreamNetwork
 
-EPSILON = 1e-3  # of the mean of r: no weight makes a step too large
+EPSILON = 0.1  # of the mean of r: weights with hardly any gradient in training make no leaps
 
 
 def log_probabilities(
