@@ -370,12 +370,14 @@ def test_a_grid_shows_every_job_and_survives_a_failed_one(stage, few, tmp_path):
     ended = stage("train", *grid, f"+hydra.callbacks.grid.table={tmp_path}/search.csv")
     assert ended.returncode == 1
     assert (tmp_path / "search.csv").read_text() == "of an earlier grid, whole"
-    assert "error: 2 of 4 jobs failed" in ended.stderr
+    why = "model.h=-3: hidden units can't be negative; h=0 leaves the linear part alone"
+    assert ended.stderr.endswith(f"error: 2 of 4 jobs failed: {why}\n")
+    assert ended.stdout.endswith(f"\n{tmp_path}/sweep/grid.csv\n{tmp_path}/sweep/grid.svg\n")
     table = pd.read_csv(tmp_path / "sweep" / "grid.csv")
     assert table["model.h"].tolist() == [0, -3, 0, -3]
     assert "model.n" in (tmp_path / "sweep" / "grid.svg").read_text()
     assert table["valid"].notna().tolist() == [True, False, True, False]
-    assert table["failure"][1] == "model.h=-3: hidden units can't be negative; h=0 leaves the linear part alone"
+    assert table["failure"][1] == why
     assert all(f"{value:.2f}" in ended.stdout for value in table["valid"].dropna())
 
     client = MlflowClient(stage.environment["MLFLOW_TRACKING_URI"])
@@ -393,6 +395,12 @@ def test_a_grid_shows_every_job_and_survives_a_failed_one(stage, few, tmp_path):
     heads, best, *_ = re.search(r"^ *job.*?(?=\n\n)", ended.stdout, re.MULTILINE | re.DOTALL)[0].splitlines()
     assert heads.split() == ["job", "model.n", "model.h", "valid", "valid_seen", "failure"]  # no constant, no test
     assert f"{table['valid'].min():.2f}" in best
+
+
+def test_a_grid_without_its_corpus_ends_before_the_first_job(stage, tmp_path):
+    ended = stage("train", "-m", "model.n=2,3", f"data={tmp_path}/none")
+    assert ended.returncode == 2 and ended.stderr.startswith(f"error: no preprocessed corpus in {tmp_path}/none: ")
+    assert ended.stderr.count("\n") == 1 and not (tmp_path / "sweep" / "0").exists()
 
 
 @pytest.mark.parametrize("given", ["out={}/one", "timing={}/timing.json"])

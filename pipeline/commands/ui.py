@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from contextlib import suppress
 from urllib.parse import urlencode
 
@@ -45,7 +46,7 @@ def run(given: argparse.Namespace) -> None:
     print(f"{name}: {address(given.port, experiments[name])}", flush=True)
     for other in sorted(set(ours) - {name}):
         print(f"{other}: {address(given.port, experiments[other])}", flush=True)
-    print("Ctrl-C stops it.", flush=True)
+    print("The server takes half a minute to start. Ctrl-C stops it.", flush=True)
     _serve(given.port, client.tracking_uri)
 
 
@@ -53,12 +54,18 @@ def _serve(port: int, store: str) -> None:
     """MLflow's server in a session of its own: Ctrl-C reaches this process alone, which ends it in good order."""
     environment = os.environ | {
         "MLFLOW_BACKEND_STORE_URI": store,  # not on the command line: it may hold a password
+        "MLFLOW_REGISTRY_STORE_URI": store,  # or it says that it takes this one
         "PYTHONWARNINGS": "ignore",  # the server's own, of what its libraries will drop
     }
     command = [sys.executable, "-m", "mlflow", "server", "--host", HOST, "--port", str(port), "--workers", "1"]
+    command += ["--uvicorn-opts", "--log-level warning"]  # a line for each request would hide the address
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     server = subprocess.Popen(command, env=environment, start_new_session=True)
     try:
+        while server.poll() is None and not _answers(port):
+            time.sleep(0.5)
+        if server.poll() is None:
+            print("It answers now.", flush=True)
         server.wait()
     finally:
         with suppress(ProcessLookupError):  # it may have ended by itself
@@ -77,6 +84,16 @@ def _port(text: str) -> int:
     if port > MOST:
         raise argparse.ArgumentTypeError(f"{text!r} is above {MOST}")
     return port
+
+
+def _answers(port: int) -> bool:
+    import socket
+
+    try:
+        socket.create_connection((HOST, port), timeout=1).close()
+    except OSError:
+        return False
+    return True
 
 
 def _check_free(port: int) -> None:

@@ -16,6 +16,7 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.experimental.callback import Callback
 from omegaconf import DictConfig, OmegaConf
 
+from pipeline.data.corpus import read_corpus
 from pipeline.data.errors import InputError
 from pipeline.data.files import read_json
 from pipeline.reporting import figures, style
@@ -46,14 +47,16 @@ class Grid(Callback):
         for given in config.hydra.overrides.task:
             if given.lstrip("+").startswith(("out=", "timing=")):
                 sys.exit(exit_code(f"{given}: each job of a grid has a folder of its own; give hydra.sweep.dir=FOLDER"))
-        folder = Path(config.hydra.sweep.dir)
+        folder, varied = Path(config.hydra.sweep.dir), _varied(config)
         try:
+            if "data" not in varied:  # else each job would fail
+                read_corpus(config.data)
             self.experiment = experiment_name(Path(config.data))
         except InputError as error:  # Hydra would only warn
             sys.exit(exit_code(str(error)))
         os.environ[LAUNCHER] = str(os.getpid())
         name = f"{config.hydra.job.name} {folder.parent.name} {folder.name}"
-        self.parent = tracking.open_sweep(name, self.experiment, _varied(config))
+        self.parent = tracking.open_sweep(name, self.experiment, varied)
         self.parent.parameters({"overrides": " ".join(config.hydra.overrides.task)})
         # Hydra calls on_multirun_end only where every job could be composed and none was interrupted.
         atexit.register(self.parent.end, "FAILED")
@@ -69,16 +72,18 @@ class Grid(Callback):
         atexit.unregister(self.parent.end)
         folder = Path(config.hydra.sweep.dir)
         table = collect(folder)
-        path = folder / "grid.csv"
+        path, drawn_at = folder / "grid.csv", folder / "grid.svg"
         table.to_csv(path, index=False)
+        drawn_at.unlink(missing_ok=True)  # of an earlier multirun there
         failed = int((table["failure"] != "").sum())
         if table["valid"].notna().any():
             drawn = style.alone(figures.search(table))
-            path.with_suffix(".svg").write_text(drawn, encoding="utf-8")
+            drawn_at.write_text(drawn, encoding="utf-8")
             if self.table and not failed:
                 table.drop(columns="failure").to_csv(self.table, index=False, float_format="%.2f")
                 Path(self.table).with_suffix(".svg").write_text(drawn, encoding="utf-8")
-        print(f"\n{shown(table).to_string(index=False, float_format='%.2f', na_rep='')}\n\n{path}")
+        print(f"\n{shown(table).to_string(index=False, float_format='%.2f', na_rep='')}\n")
+        print(*filter(Path.is_file, (path, drawn_at)), sep="\n")
         failures = {
             tracking.job_name(_overrides(folder / job)): reason
             for job, reason in zip(table["job"], table["failure"], strict=True)
@@ -87,10 +92,12 @@ class Grid(Callback):
         tracking.close_sweep(self.parent, self.experiment, failures)
         best = {BEST: table["valid"].min()} if table["valid"].notna().any() else {}
         self.parent.metrics({"jobs": len(table), "failed": failed} | best)
-        self.parent.files(path, path.with_suffix(".svg"))
+        self.parent.files(path, drawn_at)
         self.parent.end("FAILED" if failed else "FINISHED")
         if failed:
-            sys.exit(f"error: {failed} of {len(table)} jobs failed; {path} says why")
+            reasons = list(dict.fromkeys(failures.values()))
+            why = reasons[0] if len(reasons) == 1 else f"{path} says why"
+            sys.exit(f"error: {failed} of {len(table)} jobs failed: {why}")
 
 
 @cache  # one watch for all jobs of a process
