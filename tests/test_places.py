@@ -89,3 +89,28 @@ def test_a_database_that_cannot_be_opened_is_said_at_once(tmp_path, monkeypatch)
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}")  # a folder
     with pytest.raises(tracking.unreachable(), match="unable to open database file"):
         tracking.open_client()
+
+
+def test_an_address_that_is_none_is_a_store_out_of_reach(monkeypatch):
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://[bad")
+    with pytest.raises(tracking.unreachable(), match="Invalid IPv6 URL"):
+        tracking.open_client()
+
+
+@pytest.mark.parametrize(
+    ("uri", "said"),
+    [
+        ("http://me:s3%21cret@host/x", "no answer of http://me:***@host/x, s3!cret"),
+        ("postgresql://me:s3!cret@host/x", "postgresql://me:s3!cret@host/x"),
+        ("postgresql://host/x?user=me&password=s3!cret", "postgresql://host/x?user=me&password=s3!cret"),
+        ("http://s3!cret@host", "http://s3!cret@host"),
+        ("http://me:a@s3!cret@host", "me:a@s3!cret"),
+        ("http://me:s3!cret@[bad", "s3!cret"),
+    ],
+)
+def test_no_message_tells_the_password(monkeypatch, uri, said):
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", uri)
+    told = tracking.told(OSError(said))
+    assert "cret" not in told and "***" in told
+    monkeypatch.delenv("MLFLOW_TRACKING_URI")
+    assert tracking.told(OSError(said)) == said

@@ -10,12 +10,14 @@ the stage took.
 import logging
 import os
 import platform
+import re
 import subprocess
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
+from urllib.parse import unquote
 
 from pipeline.running.keys import ROOT
 
@@ -282,10 +284,13 @@ def open_client() -> "MlflowClient":
         raise FileNotFoundError(f"MLFLOW_TRACKING_URI={uri}: no such folder")
     if file and not os.access(file if file.exists() else file.parent, os.W_OK):
         raise PermissionError(f"MLFLOW_TRACKING_URI={uri}: it can't be written")
-    with store_lock():
-        _check_opens(uri)
-        client = MlflowClient(uri)
-        client.search_experiments(max_results=1)  # makes a database that is not there yet
+    try:
+        with store_lock():
+            _check_opens(uri)
+            client = MlflowClient(uri)
+            client.search_experiments(max_results=1)  # makes a database that is not there yet
+    except ValueError as error:  # an address that is none
+        raise ConnectionError(f"MLFLOW_TRACKING_URI={uri}: {error}") from error
     return client
 
 
@@ -399,9 +404,11 @@ def strings(tags: Mapping[str, object]) -> dict[str, str]:
 
 
 def without_password(text: str) -> str:
-    """A text in which the password of MLFLOW_TRACKING_URI, if it has one, is not to be read."""
-    password = urlsplit(os.environ.get("MLFLOW_TRACKING_URI", "")).password
-    return text.replace(password, "***") if password else text
+    """A text in which what is secret of MLFLOW_TRACKING_URI is not to be read, as it stands there or decoded."""
+    secrets = re.findall(r"//(?:[^/@:]*:)?([^/]*)@|[?&]password=([^&]*)", os.environ.get("MLFLOW_TRACKING_URI", ""))
+    for secret in filter(None, chain.from_iterable(secrets)):  # a name alone may be a token
+        text = text.replace(secret, "***").replace(unquote(secret), "***")
+    return text
 
 
 def told(error: Exception) -> str:

@@ -99,7 +99,7 @@ def _resumed(few: Few, damage: str, name: str, folder: Path) -> str:
     """A training goes on from its checkpoint, or starts again, and ends with the bits of an undisturbed one."""
     out = folder / "out"
     shutil.copytree(_checkpoints(few), out / "checkpoints")
-    (file,) = (out / "checkpoints").glob("*.pt")
+    (file,) = (out / "checkpoints").glob("[!.]*.pt")
     if damage in DAMAGES:
         content = DAMAGES[damage](file.read_bytes(), random.Random(name))
         file.unlink() if content is None else file.write_bytes(content)
@@ -121,7 +121,7 @@ def _checkpoints(few: Few) -> Path:
     process = subprocess.Popen(command, cwd=ROOT)
     seen: set[int] = set()
     while process.poll() is None and len(seen) < 5:
-        seen |= {file.stat().st_mtime_ns for file in (out / "checkpoints").glob("*.pt")}
+        seen |= {file.stat().st_mtime_ns for file in (out / "checkpoints").glob("[!.]*.pt")}
         time.sleep(0.005)
     process.kill()
     process.wait()

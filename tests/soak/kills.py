@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from pipeline.commands.publisher import OUTPUT
 from pipeline.running.keys import ROOT
 
 from .few import Few
@@ -124,9 +125,8 @@ def published(folder: Path) -> str:
     """Empty where the store has each result once, and none open."""
     if _open_runs(folder):
         return "a run in MLflow is open"
-    runs = [(run.data.tags["model"], run.data.tags["seed"]) for run in _runs(folder) if "model" in run.data.tags]
-    twice = {run for run in runs if runs.count(run) > 1}
-    return f"twice in MLflow: {sorted(twice)}" if twice else "nothing in MLflow" * (not runs)
+    runs = [run.data.tags[OUTPUT] for run in _runs(folder) if OUTPUT in run.data.tags]
+    return "a result is twice in MLflow" if len(set(runs)) < len(runs) else "nothing in MLflow" * (not runs)
 
 
 def _reproduced(few: Few, sent: signal.Signals, name: str, folder: Path) -> str:

@@ -51,7 +51,9 @@ ASKED = {  # content of a request, and the codes that may answer it
 
 
 def trials(few: Few) -> Iterator[Trial]:
-    """Two hundred requests of each kind, twice."""
+    """Two hundred requests of each kind, twice; where the server listens; what the model's files are."""
+    yield Trial("bound to this machine alone", partial(_bound, few))
+    yield Trial("no pickle among the model's files", partial(_unpickled, few))
     for number in range(TIMES):
         for name in ASKED:
             yield Trial(f"{REQUESTS} requests, {name} {number}", partial(_tried, few, name))
@@ -65,6 +67,21 @@ def _tried(few: Few, name: str, folder: Path) -> str:
         said = list(clients.map(lambda _: _asked(port, content, codes), range(REQUESTS)))
     gained = _memory(process) - before
     return next(filter(None, said), "") or f"{gained >> 20} MB more" * (gained > MOST)
+
+
+def _bound(few: Few, folder: Path) -> str:
+    port, process = _server(few.root)
+    processes = (process, *process.children(recursive=True))
+    open_ports = [each.laddr for one in processes for each in one.net_connections() if each.status == "LISTEN"]
+    wrong = [f"{address.ip}:{address.port}" for address in open_ports if address.ip != "127.0.0.1"]
+    return f"listens at {wrong}" if wrong else "listens nowhere" * (port not in {each.port for each in open_ports})
+
+
+def _unpickled(few: Few, folder: Path) -> str:
+    _server(few.root)
+    files = [path for path in (few.root / "saved").rglob("*") if path.is_file()]
+    pickled = [path.name for path in files if path.suffix in (".pkl", ".pickle") or path.read_bytes()[:1] == b"\x80"]
+    return f"pickled: {pickled}" if pickled else ""
 
 
 def _asked(port: int, content: bytes, codes: tuple[int, ...]) -> str:

@@ -1,5 +1,6 @@
 """One trial: something is called that may go wrong, and what came of it is judged."""
 
+import gc
 import os
 import runpy
 import signal
@@ -67,6 +68,7 @@ def _preload() -> None:
     for name in PRELOADED:
         import_module(name)
     sqlalchemy.orm.configure_mappers()
+    gc.freeze()  # or each fork would copy the pages of what is imported
 
 
 def _called(entry: object, module: str, words: tuple[str, ...]) -> int:

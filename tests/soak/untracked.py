@@ -114,6 +114,8 @@ STORES = {
     "a folder that takes no files": partial(_address, text="sqlite:////proc/mlflow.db"),
     "no such driver": partial(_address, text="postgresql://somebody:secret@127.0.0.1/runs"),
     "no such scheme": partial(_address, text="nonsense://127.0.0.1"),
+    "no address": partial(_address, text="http://[bad"),
+    "a folder": partial(_address, text="sqlite:///{folder}"),
     "a name that nobody has": partial(_address, text="http://nobody.invalid"),
     "a file that is no database": _no_database,
     "a dead port": _dead_port,
