@@ -120,11 +120,13 @@ def _checkpoints(few: Few) -> Path:
     command = [sys.executable, "-m", "pipeline.train", *few.words("train", out), "checkpoint_seconds=0"]
     process = subprocess.Popen(command, cwd=ROOT)
     seen: set[int] = set()
-    while process.poll() is None and len(seen) < 5:
-        seen |= {file.stat().st_mtime_ns for file in (out / "checkpoints").glob("[!.]*.pt")}
-        time.sleep(0.005)
-    process.kill()
-    process.wait()
+    try:
+        while process.poll() is None and len(seen) < 5:
+            seen |= {file.stat().st_mtime_ns for file in (out / "checkpoints").glob("[!.]*.pt")}
+            time.sleep(0.005)
+    finally:
+        process.kill()
+        process.wait()
     return out / "checkpoints"
 
 
