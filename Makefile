@@ -59,7 +59,8 @@ beyond: .venv/installed  ## what the papers have beyond Table 1, after repro: en
 later: .venv/installed  ## what came after the paper, after repro: LSTM, Transformer, ensembles, models that learn as they read
 	$(call stages,experiments/later/dvc.yaml,train_lstm|train_transformer|train_residual)
 	$(call stages,experiments/later/dvc.yaml,adapt|average)
-	dvc repro experiments/later/dvc.yaml
+	dvc repro experiments/later/dvc.yaml:report
+	dvc repro --single-item experiments/later/dvc.yaml:timeline
 	@cat reports/timeline/timeline.md reports/timeline/steps.md
 
 # First the stages $(2), one on each core.

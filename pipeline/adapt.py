@@ -4,7 +4,7 @@ Its perplexities are of their own kind: each word is scored before the model lea
 test comes from the words of test that stand before."""
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import product
 from pathlib import Path
 
@@ -25,6 +25,7 @@ from pipeline.running import app
 from pipeline.running.recorded import recorded
 
 SCORED = ("valid", "test")
+KEYS = {"cache": ("size", "thetas"), "dynamic": ("length", "rates", "decays", "epsilon", "tried", "measured")}
 
 log = logging.getLogger(__name__)
 
@@ -33,21 +34,26 @@ log = logging.getLogger(__name__)
 class Adapt:
     """conf/adapt/<name>.yaml."""
 
-    kind: str = one_of("cache", "dynamic")
-    size: int = above_zero()  # cache: words that it holds
-    thetas: list[float]  # cache: how sharply likeness counts; the best on validation is taken
-    length: int = above_zero()  # dynamic: words of a stretch, which is scored and then learned from
-    rates: list[float]  # dynamic: of a step; with decays, the best pair on the words tried is taken
-    decays: list[float]  # dynamic: back towards the trained weights
-    tried: int = above_zero()  # dynamic: the first words of validation
-    measured: int = above_zero()  # dynamic: the last words of training, whose gradients say how far each weight moves
+    kind: str = one_of(*KEYS)  # neural cache or dynamic evaluation
+    size: int | None = above_zero(default=None)  # cache: words that it holds
+    thetas: list[float] | None = None  # cache: how sharply likeness counts; the best on validation is taken
+    length: int | None = above_zero(default=None)  # dynamic: words of a stretch, which is scored and then learned from
+    rates: list[float] | None = None  # dynamic: of a step; with decays, the best pair on the words tried is taken
+    decays: list[float] | None = None  # dynamic: back towards the trained weights
+    epsilon: float | None = above_zero(default=None)  # dynamic: keeps weights with small gradients from leaps
+    tried: int | None = above_zero(default=None)  # dynamic: the first words of validation, for that choice
+    measured: int | None = above_zero(default=None)  # dynamic: the last words of training, for the size of gradients
 
     def __post_init__(self):
         check(self, "adapt.")
-        for key in ("thetas", "rates", "decays"):
-            values = getattr(self, key)
-            if not values or not all(0 <= value <= 1e6 for value in values):
-                raise InputError(f"adapt.{key}={values}: give one or more numbers from 0 to 1e6")
+        for field in fields(self)[1:]:
+            value, has = getattr(self, field.name), field.name in KEYS[self.kind]
+            if has == (value is None):
+                raise InputError(
+                    f"adapt.{field.name}={value}: adapt.kind={self.kind} {'needs' if has else 'has no'} it"
+                )
+            if isinstance(value, list) and not (value and all(0 <= each <= 1e6 for each in value)):
+                raise InputError(f"adapt.{field.name}={value}: give one or more numbers from 0 to 1e6")
 
 
 @dataclass
@@ -68,8 +74,8 @@ class Config:
 
 
 def main(config: Config) -> None:
-    """Writes the arrays, metrics.json and, of a cache, weights.json into config.out."""
-    corpus, folder = read_corpus(config.data), folder_of(config.network, config.predictions)
+    """Writes the arrays, metrics.json and chosen.json into config.out."""
+    corpus, folder = read_corpus(config.data), folder_of(f"{config.network}/{config.seed}", config.predictions)
     check_corpus(read(folder), folder, corpus)
     network = read_network(folder, len(corpus.vocabulary))
     if not network.in_order:
@@ -79,7 +85,7 @@ def main(config: Config) -> None:
         metrics = write_predictions(Path(config.out), corpus, scored)
         write_json(Path(config.out, "chosen.json"), chosen)
         run.metrics(metrics)
-        log.info("%s: validation %.2f, test %.2f; %s", config.name, metrics["valid"], metrics["test"], chosen)
+        log.info("%s: validation %.2f with share; %s", config.name, metrics["valid"], chosen)
 
 
 def _cache(config: Config, network: StreamNetwork, corpus: Corpus, folder: Path) -> tuple[dict, dict]:
@@ -110,14 +116,17 @@ def _dynamic(config: Config, network: StreamNetwork, corpus: Corpus, folder: Pat
         with tqdm(
             total=len(ids), unit="w", unit_scale=True, desc=f"rate {rate:g} decay {decay:g}", disable=None
         ) as bar:
-            rule = rate, decay, adapt.length, bar.update
+            rule = rate, decay, adapt.epsilon, adapt.length, bar.update
             return dynamic.log_probabilities(network, ids, before, mark, roots, *rule)
 
-    tried = {}
-    for rate, decay in product(adapt.rates, adapt.decays):
-        tried[rate, decay] = evaluation.perplexity(learned(corpus.valid[: adapt.tried], corpus.train, rate, decay))
-        log.info("rate %g, decay %g: %.2f on %d words", rate, decay, tried[rate, decay], adapt.tried)
-    rate, decay = min(tried, key=tried.get)
+    losses = {}
+    for rule in product(adapt.rates, adapt.decays):
+        loss = -learned(corpus.valid[: adapt.tried], corpus.train, *rule).mean(dtype=np.float64)
+        losses[rule] = loss if np.isfinite(loss) else np.inf
+        log.info("rate %g, decay %g: %.4f nats a word on %d words", *rule, loss, adapt.tried)
+    rate, decay = min(losses, key=losses.get)
+    if not losses[rate, decay] < np.log(len(corpus.vocabulary)):
+        raise InputError(f"adapt.rates={adapt.rates}: each is worse than not to know anything; give lower ones")
     scored = {split: learned(corpus.ids(split), corpus.before(split), rate, decay) for split in SCORED}
     return scored, {"rate": rate, "decay": decay}
 

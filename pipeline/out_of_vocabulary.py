@@ -50,6 +50,8 @@ def main(config: Config) -> None:
     """Writes the table of perplexities to config.csv, and the same figures to out_of_vocabulary.json in config.out."""
     corpus = read_corpus(config.data)
     network = read_network(folder_of(config.network, config.predictions), len(corpus.vocabulary))
+    if network.in_order:
+        raise InputError(f"network={config.network}: a word is held out of windows of context, and this reads a stream")
     with recorded("out_of_vocabulary", config, corpus) as run:
         table = pd.concat([compare(network, corpus, split) for split in ("valid", "test")], keys=("valid", "test"))
         table = table.rename_axis(["split", "scored"])

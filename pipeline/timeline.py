@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from pipeline.data.constraints import check, one_of
 from pipeline.data.errors import InputError
 from pipeline.reporting import markup, readme, style, table
 from pipeline.running import app
@@ -22,12 +23,16 @@ log = logging.getLogger(__name__)
 class Point:
     """A model and where it comes from."""
 
-    name: str  # of a row in one of `tables`
+    name: str  # no other has it
     year: int  # of the paper that it is from
     source: str  # its authors
-    kind: str = "one"  # one, several or adapts
+    kind: str = one_of(*KINDS, default="one")  # one model, several, or one that adapts to the text it reads
+    of: str = ""  # the row of one of `tables`; empty: its name
     row: str = ""  # its label; empty: the table's
     table: str = ""  # the file of `tables` whose row it is; empty: the first that has one
+
+    def __post_init__(self):
+        check(self, f"points: {self.name}: ")
 
 
 @dataclass
@@ -54,13 +59,12 @@ class Config:
     timing: str
 
     def __post_init__(self):
-        for point in self.points:
-            if point.kind not in KINDS:
-                raise InputError(f"points: {point.name} has the kind {point.kind!r}: choose one of {', '.join(KINDS)}")
-        names = {point.name for point in self.points}
-        for name in (self.start, *(step.to for step in self.steps)):
+        names = [point.name for point in self.points]
+        if len(set(names)) < len(names):
+            raise InputError(f"points: a name stands twice in {', '.join(names)}")
+        for key, name in (("start", self.start), *(("steps", step.to) for step in self.steps)):
             if name not in names:
-                raise InputError(f"steps: {name} is none of the points")
+                raise InputError(f"{key}: {name} is none of the points")
 
 
 def main(config: Config) -> None:
@@ -89,17 +93,18 @@ def lines(config: Config) -> pd.DataFrame:
     sure = pd.read_csv(config.intervals, index_col="name")
     found = []
     for point in config.points:
-        files = [file for file in ([point.table] if point.table else tables) if point.name in tables[file].index]
+        name = point.of or point.name
+        files = [file for file in ([point.table] if point.table else tables) if name in tables[file].index]
         if not files:
-            raise InputError(f"points: no table has the row {point.name}")
-        row = tables[files[0]].loc[point.name]
+            raise InputError(f"points: no table has the row {name}")
+        row = tables[files[0]].loc[name]
         line = {"name": point.name, "row": point.row or row["row"], "year": point.year, "source": point.source}
         line |= {"kind": point.kind, "seeds": row["seeds"]}
         line |= {f"{split}{end}": row[f"{split}{end}"] for split in SPLITS for end in ("_raw", "_raw_sd", "", "_sd")}
-        if files[0] == config.tables[0] and point.name in sure.index:
+        if files[0] == config.tables[0] and name in sure.index:
             for split, prefix in zip(SPLITS, ("valid_", ""), strict=True):
                 for end in ("", "_low", "_high"):
-                    line[f"{split}_ratio{end}"] = sure.loc[point.name, f"{prefix}to_{config.yardstick}{end}"]
+                    line[f"{split}_ratio{end}"] = sure.loc[name, f"{prefix}to_{config.yardstick}{end}"]
         found.append(line)
     built = pd.DataFrame(found).set_index("name")
     yardstick = tables[config.tables[0]].loc[config.yardstick]
@@ -127,7 +132,7 @@ def figures(built: pd.DataFrame) -> pd.DataFrame:
     read = pd.DataFrame({"model": built["row"], "year": built["year"].astype(str), "from": built["source"]})
     read["seeds"] = markup.text(built["seeds"], "{:d}")
     for split in SPLITS:
-        read[f"{split}, with share"] = markup.spread(built.assign(**{f"{split}_sd": built[f"{split}_sd"]}), split)
+        read[f"{split}, with share"] = markup.spread(built, split)
     for split in SPLITS:
         read[f"{split}, raw"] = markup.text(built[f"{split}_raw"], "{:.1f}")
     ratio = markup.text(built["test_ratio"], "{:.3f}")

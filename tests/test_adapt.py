@@ -50,7 +50,7 @@ def test_the_cache_is_its_equation(network, stream, monkeypatch):
 def test_dynamic_evaluation_without_a_rate_is_the_network_itself(network, stream):
     before, ids = stream[:20], stream[20:]
     roots = dynamic.mean_squares(network, before, MARK, 8)
-    scored = dynamic.log_probabilities(network, ids, before, MARK, roots, 0.0, 0.0, 8)
+    scored = dynamic.log_probabilities(network, ids, before, MARK, roots, 0.0, 0.0, 0.1, 8)
     assert np.allclose(scored, network.score(ids, before, MARK), atol=1e-5)
 
 
@@ -59,7 +59,7 @@ def test_a_stretch_is_scored_before_it_is_learned_from(network, stream):
     trained = {name: tensor.clone() for name, tensor in network.state_dict().items()}
     text = np.tile(stream[:16], 20)
     roots = dynamic.mean_squares(network, stream, MARK, 8)
-    scored = dynamic.log_probabilities(network, text, stream, MARK, roots, 2e-2, 0.0, 8)
+    scored = dynamic.log_probabilities(network, text, stream, MARK, roots, 2e-2, 0.0, 0.1, 8)
     itself = network.score(text, stream, MARK)
     assert np.allclose(scored[:8], itself[:8], atol=1e-5)
     assert scored[-100:].mean() > itself[-100:].mean() + 0.5
@@ -70,10 +70,20 @@ def test_a_stretch_is_scored_before_it_is_learned_from(network, stream):
 def test_the_step_is_the_papers():
     theta, trained, root = torch.tensor([1.0, -2.0]), torch.tensor([0.5, 0.5]), torch.tensor([0.2, 0.6])
     theta.grad = torch.tensor([0.1, -0.3])
-    expected = theta - 0.01 * theta.grad / (root + dynamic.EPSILON * 0.4)
-    expected += 0.05 * (trained - expected) * root / 0.4
-    dynamic._learn([(theta, trained, root)], 0.01, 0.05)
+    expected = theta + 0.05 * (trained - theta) * root / 0.4 - 0.01 * theta.grad / (root + 0.1 * 0.4)
+    dynamic._learn([(theta, trained, 0.05 * root / 0.4, root + 0.1 * 0.4)], 0.01)
     assert torch.allclose(theta, expected) and theta.grad is None
+
+
+def test_dynamic_evaluation_knows_nothing_of_what_comes(network, stream):
+    changed = stream.copy()
+    changed[40:] = (changed[40:] + 1) % V
+    roots = dynamic.mean_squares(network, stream, MARK, 8)
+    ours, theirs = (
+        dynamic.log_probabilities(network, ids, stream[:0], MARK, roots, 1e-2, 1e-2, 0.1, 8)
+        for ids in (stream, changed)
+    )
+    assert np.array_equal(ours[:40], theirs[:40]) and not np.isclose(ours[41:], theirs[41:]).all()
 
 
 def run(stage, name, data, folder, *settings):
@@ -98,9 +108,9 @@ def trained(few, tmp_path_factory):
 @pytest.mark.parametrize("way", ["cache", "dynamic"])
 def test_what_a_model_learns_from_is_chosen_on_validation(few, trained, way):
     """The arrays of both splits; the choice beside them; on validation no worse than the network by itself."""
-    places = [f"predictions=[{trained}/predictions]", "network=lstm/0", f"adapt={way}", "adapt.size=500"]
-    quick = ["adapt.rates=[0,1e-3]", "adapt.decays=[0]", "adapt.tried=300", "adapt.measured=300", "adapt.length=100"]
-    out = run(adapt, way, few, trained, *places, *quick)
+    places = [f"predictions=[{trained}/predictions]", "network=lstm", f"adapt={way}"]
+    quick = {"cache": ["adapt.size=500"], "dynamic": ["adapt.rates=[0,1e-4]", "adapt.tried=300", "adapt.measured=300"]}
+    out = run(adapt, way, few, trained, *places, *quick[way])
     corpus = read_corpus(few)
     for split in ("valid", "test"):
         read_predictions(out, f"raw/{split}", len(corpus.ids(split)))
@@ -114,12 +124,20 @@ def test_what_a_model_learns_from_is_chosen_on_validation(few, trained, way):
 
 
 def test_a_network_that_reads_no_stream_is_refused(few, trained):
-    places = [f"predictions=[{trained}/predictions]", "network=mlp9/0"]
-    with pytest.raises(InputError, match="network=mlp9/0: the feedforward family reads no stream in order"):
+    places = [f"predictions=[{trained}/predictions]", "network=mlp9"]
+    with pytest.raises(InputError, match="network=mlp9: the feedforward family reads no stream in order"):
         run(adapt, "refused", few, trained, *places)
 
 
-@pytest.mark.parametrize("key", ["thetas", "rates", "decays"])
-def test_values_to_try_are_checked(key):
-    with pytest.raises(InputError, match=rf"adapt\.{key}=\[-1"):
-        composed("adapt", adapt.Config, f"adapt.{key}=[-1]")
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        (["adapt.thetas=[-1]"], r"adapt\.thetas=\[-1"),
+        (["adapt=dynamic", "adapt.rates=[]"], r"adapt\.rates=\[\]"),
+        (["adapt.rates=[1e-4]"], r"adapt\.kind=cache has no it"),
+        (["adapt=dynamic", "adapt.decays=null"], r"adapt\.decays=None: adapt\.kind=dynamic needs it"),
+    ],
+)
+def test_values_to_try_are_checked(given, says):
+    with pytest.raises(InputError, match=says):
+        composed("adapt", adapt.Config, *given)

@@ -5,7 +5,7 @@ import torch
 from test_network import V, assert_gradient_is_the_slope, batch, candidates_of
 
 from pipeline.networks import energy
-from pipeline.networks.base import DEEP, Architecture, Deep, build, families
+from pipeline.networks.base import Architecture, Deep, build, families
 from pipeline.networks.feedforward import Network as Feedforward
 
 SHAPES = {
@@ -20,12 +20,13 @@ SHAPES = {
         deep=Deep(2, input_dropout=0.2, layer_dropout=0.2, word_dropout=0.2, weight_dropout=0.2, locked=True),
     ),
     "lstm, not tied": Architecture(4, 5, 3, family="lstm", deep=Deep(1, tied=False)),
+    "residual, not direct": Architecture(4, 5, 3, family="residual", deep=Deep(1)),
     "transformer": Architecture(5, 5, 4, family="transformer", deep=Deep(2, heads=2, layer_dropout=0.2)),
 }
 SHAPES |= {
     name: Architecture(4, 5, 3, family=name)
     for name in families()
-    if name not in (*SHAPES, *DEEP, "energy", "feedforward")
+    if name not in {"feedforward", *(shape.family for shape in SHAPES.values())}
 }
 
 

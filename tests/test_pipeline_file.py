@@ -55,7 +55,8 @@ def families(name: str, stage: dict) -> list[Path]:
     """The files of the networks' families that a stage builds, which the model's configuration names."""
     folder, step = name.split(" ")
     table = {".": "table1", "experiments/ap": "table2"}.get(folder, Path(folder).name)
-    listed = yaml.safe_load((ROOT / "conf" / "table" / f"{table}.yaml").read_text())["models"]
+    lists = yaml.safe_load((ROOT / "conf" / "table" / f"{table}.yaml").read_text())
+    listed = lists["models"] | {"adapt": lists["mix"]["networks"]}
     named = re.search(r" model=([\w-]+) ", stage["cmd"])
     step = step if step in listed else "train"  # one that goes on has the models of the first
     trained = [named[1]] if named else listed[step]
@@ -69,7 +70,9 @@ def test_code_dependencies_are_the_real_imports(name):
     stage = STAGES[name]
     declared = [ROOT / path for path in stage["deps"] if path.startswith(("pipeline", "benchmarks"))]
     file = code(stage)
-    used = closure(file, ROOT / "pipeline" / "__init__.py", *(families(name, stage) if file.stem == "train" else []))
+    used = closure(
+        file, ROOT / "pipeline" / "__init__.py", *(families(name, stage) if file.stem in ("train", "adapt") else [])
+    )
     for path in used:
         assert any(path == each or each in path.parents for each in declared), f"{path} is not declared"
     for each in declared:

@@ -1,5 +1,6 @@
 """Families that read a stream in order: what they carry from word to word, how they are scored, what a step reads."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -10,10 +11,10 @@ from test_network import V
 
 from pipeline.data.errors import InputError
 from pipeline.networks import streams
-from pipeline.networks.base import build
+from pipeline.networks.base import Architecture, Deep, build
 from pipeline.training.batches import Streams
 
-IN_ORDER = [name for name, shape in SHAPES.items() if shape.family in ("lstm", "transformer")]
+IN_ORDER = [name for name, shape in SHAPES.items() if build(shape, V).in_order]
 MARK = 1
 
 
@@ -89,7 +90,7 @@ def test_a_training_step_goes_on_where_the_last_one_ended(stream):
 
 def test_an_epoch_reads_each_word_once_after_the_word_before_it():
     ids = np.arange(100, 203, dtype=np.int32)
-    batches = Streams(ids, MARK, n=5, batch=22, device=torch.device("cpu"))  # 5 streams of 20 words, 4 a step
+    batches = Streams(ids, MARK, n=5, batch=20, device=torch.device("cpu"))  # 5 streams of 20 words, 4 a step
     assert (batches.words, batches.steps, batches.done(2), batches.done(5)) == (100, 5, 40, 100)
     orders = set()
     for epoch in range(3):
@@ -127,3 +128,32 @@ def test_pieces_side_by_side_have_the_probabilities_of_one_after_the_other(monke
     states = network.states(stream, stream[:60], MARK)
     y = torch.log_softmax(torch.nn.functional.linear(states, network.output_weight, network.b), 1)
     assert np.allclose(y.detach()[np.arange(400), stream], expected, atol=1e-4)
+
+
+def test_weights_from_state_to_state_are_dropped(stream):
+    """Two training steps leave out others; in scoring none are left out."""
+    shape = replace(SHAPES["lstm"], deep=Deep(2, weight_dropout=0.5))
+    network = build(shape, V)
+    for parameter in network.parameters():
+        torch.nn.init.normal_(parameter, 0, 0.5)
+    words = torch.from_numpy(stream[:40].astype(np.int64)).reshape(2, 20)
+    network.train()
+    first, _ = network.read(words, None)
+    second, _ = network.read(words, None)
+    assert not torch.allclose(first, second)
+    network.eval()
+    assert torch.equal(network.read(words, None)[0], network.read(words, None)[0])
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ({"family": "residual", "deep": Deep(1, locked=True)}, r"model\.deep\.locked: the residual family has none"),
+        ({"family": "lstm", "deep": Deep(1)}, r"model\.h=5: one layer"),
+        ({"family": "lstm", "h": 3, "deep": Deep(1, layer_dropout=0.1)}, r"nothing between one layer"),
+        ({"family": "transformer", "deep": Deep(1, heads=2)}, r"model\.m=3: not a multiple"),
+    ],
+)
+def test_shapes_that_mean_nothing_are_refused(wrong, says):
+    with pytest.raises(InputError, match=says):
+        Architecture(**{"n": 4, "h": 5, "m": 3} | wrong)

@@ -64,8 +64,9 @@ def test_the_stage_writes_tables_and_picture_and_the_page_between_marks(tables):
 @pytest.mark.parametrize(
     ("more", "says"),
     [
-        (["start=four"], "steps: four is none of the points"),
-        (["points=[{name: one, year: 1980, source: A, kind: best}]"], "one has the kind 'best'"),
+        (["start=four"], "start: four is none of the points"),
+        (["points=[{name: one, year: 1980, source: A, kind: best}]"], "points: one: kind='best': choose one of one,"),
+        (["steps=[{to: four, what: a}]"], "steps: four is none of the points"),
     ],
 )
 def test_slips_are_named(tables, more, says):

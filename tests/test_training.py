@@ -13,7 +13,7 @@ from conftest import composed
 from pipeline import train
 from pipeline.data import evaluation
 from pipeline.data.errors import InputError
-from pipeline.networks.base import Architecture, build, contexts, score
+from pipeline.networks.base import Architecture, Deep, build, contexts, score
 from pipeline.training.checkpoint import Forgetful
 from pipeline.training.optimiser import RowAdam, rate_at
 from pipeline.training.trainer import DivergenceError, Trainer, stopping_tokens
@@ -94,6 +94,27 @@ def test_a_killed_training_ends_with_the_numbers_of_an_uninterrupted_one(recipe,
     resumed, curve_resumed = trained(recipe, corpus, checkpoint=checkpoint, on_epoch=told.append)
     assert same(whole, resumed) and curve == curve_resumed
     assert told and [epoch.epoch for epoch in told] == list(range(4 - len(told), 4))  # of the new epochs alone
+
+
+@pytest.mark.parametrize("kill_at", [1, 64, 70, 200])
+def test_a_killed_training_of_streams_ends_with_the_same_numbers(recipe, corpus, kill_at):
+    """What is carried from step to step is in the checkpoint, and the averaged weights are."""
+    deep = Deep(2, input_dropout=0.2, layer_dropout=0.2, word_dropout=0.2, weight_dropout=0.2, locked=True)
+    shape = Architecture(5, 4, 3, family="lstm", deep=deep)
+    recipe = replace(recipe, batch=16, dropout=0.2, average=0.5)
+
+    def trainer(checkpoint):
+        return Trainer(build(shape, 50), recipe, *corpus, 0, "cpu", checkpoint)
+
+    whole, checkpoint, steps = trainer(Forgetful()).run(), Memory(), iter(range(1, 10_000))
+
+    def on_step(progress, words):
+        if next(steps) == kill_at:
+            raise KillError
+
+    with pytest.raises(KillError):
+        trainer(checkpoint).run(on_step=on_step)
+    assert same(whole, trainer(checkpoint).run())
 
 
 def test_the_time_of_a_killed_process_counts(recipe, corpus):

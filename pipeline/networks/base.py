@@ -4,7 +4,7 @@ stream, exact scoring batch after batch. A family is a file beside this one with
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from importlib import import_module
 from pathlib import Path
 from typing import ClassVar
@@ -18,7 +18,6 @@ from pipeline.data.errors import InputError
 
 BATCH = 1024  # contexts that are scored at a time
 FAMILY = re.compile(r"^class Network\((?:base\.Network|streams\.StreamNetwork)\):", re.MULTILINE)
-DEEP = ("residual", "lstm", "transformer")  # families that have an Architecture's `deep`
 LARGEST = 100_000  # n, h or m: beyond it lie slips, which would ask for more memory than there is
 # Candidates of a product in bfloat16 are filled up to a multiple: oneDNN makes and keeps code for each size that it
 # meets, which with any number of candidates takes a sixth of MLP9's step and 300 MB.
@@ -55,7 +54,7 @@ class Architecture:
     n: int  # order: n-1 words of context
     h: int  # hidden units
     m: int  # features a word
-    direct: bool = False  # from features straight to the output; the feedforward family alone has them
+    direct: bool = False  # from features straight to the output: feedforward, residual
     family: str = "feedforward"  # a file of pipeline/networks
     indexed: bool = False  # energy: v of each target word instead of one for all
     deep: Deep | None = None  # of the families with several layers
@@ -80,11 +79,21 @@ class Architecture:
             )
         if self.direct and self.family not in ("feedforward", "residual"):
             raise InputError(f"model.direct=true: the {self.family} family has no direct connections; set direct=false")
-        if (self.deep is None) == (self.family in DEEP):
-            needs = "needs model.deep, as in conf/model/lstm.yaml" if self.deep is None else "has no model.deep"
-            raise InputError(f"model.family={self.family}: it {needs}")
+        self._check_deep()
         if self.indexed and self.family != "energy":
             raise InputError(f"model.indexed=true: only the energy family has a v; this is {self.family}")
+
+    def _check_deep(self) -> None:
+        """Raises InputError for values of `deep` that the family does not have, or lacks."""
+        network = import_module(f"pipeline.networks.{self.family}").Network
+        if (self.deep is None) == bool(network.deep):
+            needs = "needs model.deep, as in conf/model/lstm.yaml" if self.deep is None else "has no model.deep"
+            raise InputError(f"model.family={self.family}: it {needs}")
+        for key in fields(Deep) if self.deep else ():
+            if key.name not in network.deep and getattr(self.deep, key.name) != key.default:
+                has = ", ".join(network.deep)
+                raise InputError(f"model.deep.{key.name}: the {self.family} family has none; it has {has}")
+        network.check(self)
 
     @property
     def inputs(self) -> int:
@@ -115,11 +124,12 @@ class Network(nn.Module, ABC):
 
     tables: names of the parameters of which a batch needs some words' rows alone; with `sparse` their gradients hold
     those rows and no others. dropout: of what enters the output layer, in training mode. bfloat16: whether that layer's
-    products round to bfloat16 in training mode.
+    products, and those of deep layers, round to bfloat16 in training mode.
     """
 
     tables: tuple[str, ...]
     in_order: ClassVar[bool] = False  # whether it reads a stream from its beginning, and carries a state (streams.py)
+    deep: ClassVar[tuple[str, ...]] = ()  # the keys of an Architecture's `deep` that it has
     C: nn.Parameter
     b: nn.Parameter
 
@@ -130,6 +140,10 @@ class Network(nn.Module, ABC):
         self.sparse = False
         self.bfloat16 = False
         self.state: tuple[Tensor, ...] | None = None  # of streams, which a training step leaves to the next
+
+    @classmethod
+    def check(cls, architecture: Architecture) -> None:
+        """Raises InputError for a shape that this family can't have."""
 
     @abstractmethod
     def forward(self, context: Tensor, words: Tensor | None = None) -> Tensor:

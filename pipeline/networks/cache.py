@@ -34,10 +34,10 @@ def log_probabilities(
         start = max(0, first - size)
         scores = z[first:end] @ z[start:end].T  # (B, N): of each word the words before it, and some after it
         behind = torch.arange(first, end)[:, None] - torch.arange(start, end)
-        scores = scores.masked_fill((behind < 1) | (behind > size), -torch.inf)
+        outside = (behind < 1) | (behind > size)
         same = words[first:end, None] == words[start:end]
         for k, theta in enumerate(thetas):
-            weighed = theta * scores
+            weighed = (theta * scores).masked_fill(outside, -torch.inf)
             own = torch.logsumexp(weighed.masked_fill(~same, -torch.inf), 1)
             found[k, first - held : end - held] = (own - torch.logsumexp(weighed, 1)).numpy()
     return found

@@ -2,9 +2,10 @@
 learning from the text that it reads, and scores each stretch of it before it learns from it.
 
 After a stretch with gradient g each weight makes the step
-    theta <- theta - rate g / (r + epsilon) + decay (theta_0 - theta) r / mean of r,
-where r is the root of the mean squared gradient on the training part, and theta_0 what training has left. Weights that
-training moved much are moved much, and go back faster.
+    theta <- theta + decay (theta_0 - theta) r / mean of r - rate g / (r + epsilon),
+where r is the root of the mean squared gradient on training words, theta_0 what training has left, and the mean that of
+all matrices' means. So each weight makes steps of one size, and those with large gradients go back faster. Epsilon is
+given in means of r.
 """
 
 import copy
@@ -15,8 +16,6 @@ import torch
 
 from pipeline.networks.streams import WARM, StreamNetwork
 
-EPSILON = 0.1  # of the mean of r: weights with hardly any gradient in training make no leaps
-
 
 def log_probabilities(
     network: StreamNetwork,
@@ -26,6 +25,7 @@ def log_probabilities(
     roots: list[torch.Tensor],
     rate: float,
     decay: float,
+    epsilon: float,
     length: int,
     progress: Callable[[int], object] = lambda words: None,
 ) -> np.ndarray:
@@ -36,12 +36,16 @@ def log_probabilities(
     """
     learning = copy.deepcopy(network).eval()
     learning.sparse = False
-    weights = [(p, p.detach().clone(), root) for p, root in zip(learning.parameters(), roots, strict=True)]
+    mean = torch.stack([root.mean() for root in roots]).mean()
+    weights = [
+        (p, p.detach().clone(), (decay * root / mean).clamp(max=1), root + epsilon * mean)
+        for p, root in zip(learning.parameters(), roots, strict=True)
+    ]
     scored = []
     for loss in _stretches(learning, ids, before, mark, length):
         scored.append(-loss.detach().numpy())
         loss.sum().backward()
-        _learn(weights, rate, decay)
+        _learn(weights, rate)
         progress(len(loss))
     return np.concatenate(scored)
 
@@ -73,11 +77,9 @@ def _stretches(network: StreamNetwork, ids: np.ndarray, before: np.ndarray, mark
 
 
 @torch.no_grad()
-def _learn(weights: list[tuple[torch.Tensor, torch.Tensor, torch.Tensor]], rate: float, decay: float) -> None:
-    """A step of each weight (theta, theta_0, r)."""
-    for theta, trained, root in weights:
-        mean = root.mean()
-        pull = (decay * root / mean).clamp_(max=1)  # not further than where it came from
-        theta.addcdiv_(theta.grad, root + EPSILON * mean, value=-rate)
-        theta.lerp_(trained, pull)
+def _learn(weights: list[tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]], rate: float) -> None:
+    """A step of each weight (theta, theta_0, how much of the way back it goes, r + epsilon)."""
+    for theta, trained, back, root in weights:
+        theta.lerp_(trained, back)
+        theta.addcdiv_(theta.grad, root, value=-rate)
         theta.grad = None

@@ -1,8 +1,10 @@
 """Long short-term memory (Hochreiter and Schmidhuber 1997) as a language model (Sundermeyer and others 2012):
 y = b + U z, z the last layer's state, from the features of one word after the other.
 
-Regularised as Zaremba and others (2014) by dropout between layers, or as Merity and others (2018): dropout that stays
-the same along a stream, of whole words, and of the weights from state to state; features that are U too.
+Regularised as by Zaremba and others (2014), by dropout between layers; or after Merity and others (2018, AWD-LSTM), by
+dropout that stays the same along a stream, of whole words, and of the weights from state to state, with features that
+are U too. Of AWD-LSTM this leaves out activation regularisation and steps of random length; the trainer has Adam in
+place of both papers' gradient descent, and averages a fixed share of the last weights.
 """
 
 from itertools import pairwise
@@ -11,17 +13,36 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
+from pipeline.data.errors import InputError
 from pipeline.networks import base, streams
 from pipeline.networks.streams import State
 
 
-def locked(x: Tensor, p: float) -> Tensor:
+class Locked(nn.Module):
     """Dropout of x (S, L, D), of the same features at all words of a stream (Gal and Ghahramani 2016)."""
-    return x * nn.functional.dropout(torch.ones_like(x[:, :1]), p)
+
+    def __init__(self, p: float = 0.0):
+        super().__init__()
+        self.p = p
+
+    def forward(self, x: Tensor) -> Tensor:
+        """x (S, L, D), in training with some features of each stream left out."""
+        return nn.functional.dropout1d(x.mT, self.p, self.training).mT
 
 
 class Network(streams.StreamNetwork):
     """C (V, m), layers of m or h inputs and h states, the last of m states where C is U too; else U (V, h); b (V)."""
+
+    deep = ("layers", "tied", "input_dropout", "layer_dropout", "word_dropout", "weight_dropout", "locked")
+
+    @classmethod
+    def check(cls, architecture: base.Architecture) -> None:
+        """See base.Network."""
+        deep, h, m = architecture.deep, architecture.h, architecture.m
+        if deep.layers == 1 and deep.tied and h != m:
+            raise InputError(f"model.h={h}: one layer whose outputs meet the features has m = {m} units; set h to it")
+        if deep.layers == 1 and deep.layer_dropout:
+            raise InputError(f"model.deep.layer_dropout={deep.layer_dropout}: there is nothing between one layer")
 
     def __init__(self, architecture: base.Architecture, vocabulary: int):
         super().__init__(architecture)
@@ -38,6 +59,10 @@ class Network(streams.StreamNetwork):
         self.b = nn.Parameter(torch.zeros(vocabulary))
         self.of_weights = base.Dropout()
         self.of_weights.p = deep.weight_dropout
+        kind = Locked if deep.locked else nn.Dropout
+        self.of_inputs, self.between = kind(deep.input_dropout), kind(deep.layer_dropout)
+        if deep.locked:
+            self.dropout = Locked()
 
     @property
     def output_weight(self) -> Tensor:
@@ -51,20 +76,15 @@ class Network(streams.StreamNetwork):
         if self.training and deep.word_dropout:
             kept = torch.rand(len(self.C), device=x.device) >= deep.word_dropout
             x = x * (kept[words] / (1 - deep.word_dropout))[:, :, None]
-        x = self._dropped(x, deep.input_dropout)
+        x = self.of_inputs(x)
         left = []
         for k, layer in enumerate(self.layers):
             before = None if state is None else (state[2 * k][None], state[2 * k + 1][None])
             x, (output, memory) = self._layer(layer, x, before)
             left += [output[0], memory[0]]
             if k + 1 < len(self.layers):
-                x = self._dropped(x, deep.layer_dropout)
+                x = self.between(x)
         return x, tuple(left)
-
-    def _dropped(self, x: Tensor, p: float) -> Tensor:
-        if not (self.training and p):
-            return x
-        return locked(x, p) if self.architecture.deep.locked else nn.functional.dropout(x, p)
 
     def _layer(self, layer: nn.LSTM, x: Tensor, before: State | None) -> tuple[Tensor, State]:
         """One layer over streams x (S, L, D); in bfloat16 where the output layer is."""

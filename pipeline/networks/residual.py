@@ -1,5 +1,6 @@
 """The paper's network with what came after it: many words of context, residual layers with normalisation, features that
-are the output layer's weights too (Sun and Iyyer, Revisiting simple neural probabilistic language models, 2021).
+are the output layer's weights too (Sun and Iyyer, Revisiting simple neural probabilistic language models, 2021; without
+their averages of the words beyond the window, and with the paper's direct connections where they are asked for).
 
 a_0 = d + H x; a_k = a_{k-1} + V_k relu(U_k norm(a_{k-1})); y = b + C (T norm(a_last) + D x), where x is equation 1's,
 and C D its direct connections, of rank m.
@@ -17,6 +18,7 @@ class Network(base.Network):
     """C (V, m), H (h, (n-1)m), d (h), layers of h, T (m, h), D (m, (n-1)m) with direct connections, b (V)."""
 
     tables = ("C", "b")
+    deep = ("layers", "input_dropout", "layer_dropout")
 
     def __init__(self, architecture: Architecture, vocabulary: int):
         super().__init__(architecture)
@@ -38,7 +40,7 @@ class Network(base.Network):
         deep, training = self.architecture.deep, self.training
         with torch.autocast(self.b.device.type, torch.bfloat16, enabled=self.bfloat16 and training):
             x = nn.functional.dropout(self.features(context).flatten(1), deep.input_dropout, training)
-            a = nn.functional.linear(x, self.H, self.d)
+            a = nn.functional.linear(x, self.H, self.d).to(self.b.dtype)  # sums of layers are not rounded
             for norm, U, V in zip(self.norms, self.U, self.V, strict=False):
                 inner = torch.relu(nn.functional.linear(norm(a), U))
                 a = a + nn.functional.linear(nn.functional.dropout(inner, deep.layer_dropout, training), V)
@@ -53,4 +55,4 @@ class Network(base.Network):
     @torch.no_grad()
     def log_probabilities(self, context: Tensor, target: Tensor) -> Tensor:
         """Exact natural-log probability (B,) of each target (B,) after its context (B, n-1)."""
-        return log_probabilities(self.output_inputs(context), self.C, self.b, target)
+        return log_probabilities(self.output_inputs(context), self.rows(self.C, None), self.b, target)

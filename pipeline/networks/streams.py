@@ -46,7 +46,7 @@ class StreamNetwork(base.Network):
         z, state = self.read(context, self.state if self.training else None)
         if self.training:
             self.state = tuple(part.detach() for part in state)
-        return self.output(self.dropout(z.flatten(0, 1)), self.output_weight, words)
+        return self.output(self.dropout(z).flatten(0, 1), self.output_weight, words)
 
     @torch.no_grad()
     def log_probabilities(self, context: Tensor, target: Tensor) -> Tensor:
@@ -63,8 +63,8 @@ class StreamNetwork(base.Network):
         places: np.ndarray | None = None,
         progress: Callable[[int], object] = lambda words: None,
     ) -> np.ndarray:
-        """See base.Network. A long split is read in pieces side by side, each from WARM words before it on: what lies
-        further back decides nothing, and the processor is used better."""
+        """See base.Network. A long split is read in pieces side by side, each from WARM words before it on, which uses
+        the processor better: what lies further back is forgotten."""
         stream = np.concatenate([[mark], before[-WARM:], ids]).astype(np.int64)
         shift = len(stream) - len(ids)  # place 0 of the split in the stream
         places = np.arange(len(ids)) if places is None else places

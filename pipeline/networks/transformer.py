@@ -9,6 +9,7 @@ step's n-1 words stand by themselves.
 import torch
 from torch import Tensor, nn
 
+from pipeline.data.errors import InputError
 from pipeline.networks import base, streams
 from pipeline.networks.streams import State
 
@@ -17,6 +18,15 @@ class Network(streams.StreamNetwork):
     """C (V, m), places (n-1, m), layers of width m with h hidden units, b (V)."""
 
     tables = ("C", "b")
+    deep = ("layers", "heads", "input_dropout", "layer_dropout")
+
+    @classmethod
+    def check(cls, architecture: base.Architecture) -> None:
+        """See base.Network."""
+        if architecture.m % architecture.deep.heads:
+            raise InputError(f"model.m={architecture.m}: not a multiple of model.deep.heads={architecture.deep.heads}")
+        if architecture.n < 3:
+            raise InputError(f"model.n={architecture.n}: the transformer reads at least two words at a time, so n >= 3")
 
     def __init__(self, architecture: base.Architecture, vocabulary: int):
         super().__init__(architecture)
@@ -44,7 +54,7 @@ class Network(streams.StreamNetwork):
         """See StreamNetwork; the state: the last words (S, at most (n-1)/2)."""
         half = len(self.places) // 2
         if self.training:
-            return self._layers(words), (words[:, -half:],)
+            return self._layers(words), ()
         found = []
         seen = words[:, :0] if state is None else state[0]
         for part in words.split(half, 1):

@@ -8,7 +8,7 @@ import ast
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pipeline.data.errors import InputError
@@ -187,7 +187,8 @@ def fields(file: Path, name: str) -> dict[str, Field]:
         if isinstance(node, ast.AnnAssign):
             _, _, comment = lines[node.end_lineno - 1][node.end_col_offset :].partition("# ")
             outer = node.annotation
-            if isinstance(outer, ast.BinOp) and ast.unparse(outer.right) == "None":  # Deep | None
+            optional = isinstance(outer, ast.BinOp) and ast.unparse(outer.right) == "None"
+            if optional:  # Deep | None
                 outer = outer.left
             listed = isinstance(outer, ast.Subscript) and ast.unparse(outer.value) in ("list", "dict")
             items = (
@@ -199,7 +200,10 @@ def fields(file: Path, name: str) -> dict[str, Field]:
                 or (ast.unparse(outer.value) if listed and inner else ast.unparse(node.annotation)),
                 default=_default(node.value),
                 comment=comment,
-                fields=fields(*inner) if inner else {},
+                # What need not be there has no values by itself.
+                fields={k: replace(f, default="") if optional else f for k, f in fields(*inner).items()}
+                if inner
+                else {},
                 listed=listed,
             )
     return found

@@ -63,8 +63,10 @@ class Streams:
 
     def __init__(self, ids: np.ndarray, mark: int, n: int, batch: int, device: torch.device):
         self.streams, self.length = batch // (n - 1), n - 1
-        if not 0 < self.streams <= len(ids):
-            raise InputError(f"recipe.batch={batch}: a step needs at least the model.n-1 = {n - 1} words of one stream")
+        if not self.streams or batch % self.length:
+            raise InputError(f"recipe.batch={batch}: a step reads model.n-1 = {n - 1} words of each stream: a multiple")
+        if self.streams > len(ids):
+            raise InputError(f"recipe.batch={batch}: {self.streams} streams of {len(ids)} words of training")
         self.ids, self.device = ids, device
         self.before = np.concatenate([[mark], ids[:-1]]).astype(ids.dtype)
         self.each = len(ids) // self.streams

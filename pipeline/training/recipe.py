@@ -24,8 +24,8 @@ class Recipe:
     samples: int = at_least(0)  # words in the sampled softmax beside the batch's targets; 0: full softmax
     power: float = at_least(0)  # of the unigram counts, for sampling
     sampling: str = one_of("poisson", "importance")  # poisson or importance
-    bfloat16: bool  # the output layer's products in training, where the processor has them; scoring is always float32
-    dropout: float = at_least(0, below=1)  # of what enters the output layer: [x; a]
+    bfloat16: bool  # products of output and deep layers in training, where the processor has it; scoring is float32
+    dropout: float = at_least(0, below=1)  # of what enters the output layer, such as [x; a]
     weight_decay: float = at_least(0)  # lambda: for each word matrices lose e_t lambda of themselves; biases don't
     features_std: float = at_least(0)  # standard deviation of C at the start
     frozen: bool  # C stays as it was at the start

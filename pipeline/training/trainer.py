@@ -251,8 +251,9 @@ class Trainer:
         if found is None:
             return
         self.network.load_state_dict(found["network"])
-        self.network.state = found["state"]
-        if found["average"]:
+        state = found.get("state")  # a state of a training by older code has neither
+        self.network.state = state and tuple(part.to(self.device) for part in state)
+        if found.get("average"):
             self.average = AveragedModel(self.network)
             self.average.load_state_dict(found["average"])
         self.best = found["best"]
