@@ -39,8 +39,8 @@ class Point:
 class Step:
     """A part of the way: from the model of the step before, or the first point, to this one."""
 
-    to: str
-    what: str
+    to: str  # the name of a point
+    what: str  # the step, in words
 
 
 @dataclass

@@ -34,7 +34,7 @@ def families() -> list[str]:
 class Deep:
     """What networks of several layers have beside n, h, m. A dropout: the share that a training step leaves out."""
 
-    layers: int = above_zero()
+    layers: int = above_zero()  # one after the other
     tied: bool = True  # the features C are the output layer's weights too
     heads: int = above_zero(default=1)  # transformer: parts of a layer that each look at words of their own
     input_dropout: float = at_least(0, below=1, default=0.0)  # of the features that enter
