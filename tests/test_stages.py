@@ -196,6 +196,17 @@ def test_killed_and_repeated_gives_the_arrays_of_an_uninterrupted_run(launch, wh
     assert not list((tmp_path / "checkpoints").glob(".*"))
 
 
+@pytest.mark.parametrize("seconds", [0.3, 0.8])
+def test_ctrl_c_while_a_stage_imports_is_one_line(seconds):
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pipeline.train", "data=nowhere"], cwd=ROOT, stderr=subprocess.PIPE
+    )
+    time.sleep(seconds)
+    process.send_signal(signal.SIGINT)
+    said = process.communicate()[1].decode()
+    assert process.returncode != 0 and len(said.splitlines()) <= 1 and "Traceback" not in said
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_training_that_is_told_to_stop_saves_first_and_is_one_run_in_mlflow(number, stage, few, tmp_path):
     """Though no checkpoint was due: from there it goes on, and says so."""

@@ -9,6 +9,7 @@ import torch
 from test_families import SHAPES
 from test_network import V
 
+from pipeline.commands.networks import NetworkModel
 from pipeline.data.errors import InputError
 from pipeline.networks import streams
 from pipeline.networks.base import Architecture, Deep, build
@@ -157,3 +158,10 @@ def test_weights_from_state_to_state_are_dropped(stream):
 def test_shapes_that_mean_nothing_are_refused(wrong, says):
     with pytest.raises(InputError, match=says):
         Architecture(**{"n": 4, "h": 5, "m": 3} | wrong)
+
+
+def test_a_users_text_is_read_after_one_mark_however_many_stand_before_it(network, stream):
+    """Commands put as many before a text as any window of context holds; training never shows so many."""
+    model, marks = NetworkModel(network, MARK), np.full(33, MARK)
+    assert np.allclose(model.log_probabilities(marks, stream), network.score(stream, stream[:0], MARK), atol=1e-6)
+    assert np.allclose(model.next(np.append(marks, stream)), network.next(stream, MARK), atol=1e-6)
