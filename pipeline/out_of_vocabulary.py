@@ -50,8 +50,7 @@ def main(config: Config) -> None:
     """Writes the table of perplexities to config.csv, and the same figures to out_of_vocabulary.json in config.out."""
     corpus = read_corpus(config.data)
     network = read_network(folder_of(config.network, config.predictions), len(corpus.vocabulary))
-    if network.in_order:
-        raise InputError(f"network={config.network}: a word is held out of windows of context, and this reads a stream")
+    check_family(config.network, network)
     with recorded("out_of_vocabulary", config, corpus) as run:
         table = pd.concat([compare(network, corpus, split) for split in ("valid", "test")], keys=("valid", "test"))
         table = table.rename_axis(["split", "scored"])
@@ -61,6 +60,12 @@ def main(config: Config) -> None:
         Path(config.csv).parent.mkdir(parents=True, exist_ok=True)
         table.to_csv(config.csv, float_format="%.4f")
         log.info("%s\n%s", config.network, table)
+
+
+def check_family(name: str, network: Network) -> None:
+    """Raises InputError for a network that has no windows of context."""
+    if network.in_order:
+        raise InputError(f"network={name}: a word is held out of windows of context, and this reads a stream in order")
 
 
 def compare(network: Network, corpus: Corpus, split: str) -> pd.DataFrame:

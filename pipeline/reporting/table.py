@@ -100,7 +100,7 @@ def shape(folder: Path, places: Sequence[str | Path]) -> dict[str, object]:
     if made.stage == "train":
         model = made.config["model"]
         found = {"model": "network", "mix": False} | {key: model[key] for key in ("n", "h", "m", "direct")}
-        return found | ({"n": None} if model["family"] == "lstm" else {})  # which has all words before
+        return found | ({"n": None} if model.get("family") == "lstm" else {})  # which has all words before
     if made.stage == "adapt":
         return shape(folder_of(made.config["network"], places), places)
     if made.stage == "ngram":
