@@ -112,6 +112,8 @@ def test_a_shipped_search_composes(search):
         (["seed=-1"], "seed=-1: can't be negative"),
         (["checkpoint_seconds=nan"], "checkpoint_seconds=nan: must be a finite number"),
         (["model.n=100000000000"], "model.n=100000000000: at most 100,000"),
+        (["model.deep.tied=x"], "error: model.deep.tied: what is chosen has no model.deep; choose a file that has it"),
+        (["model=lstm", "model.deep.tied=x"], "error: model.deep.tied: Value 'x' is not a valid bool"),
         (["model.n=1"], "model.n=1: the network needs at least one word of context"),
         (["model.h=-1"], "model.h=-1: hidden units can't be negative"),
         (["recipe.rate=fast"], "error: recipe.rate: Value 'fast' of type 'str' could not be converted to Float"),

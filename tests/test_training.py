@@ -96,6 +96,16 @@ def test_a_killed_training_ends_with_the_numbers_of_an_uninterrupted_one(recipe,
     assert told and [epoch.epoch for epoch in told] == list(range(4 - len(told), 4))  # of the new epochs alone
 
 
+def test_a_checkpoint_of_another_training_is_named(recipe, corpus):
+    checkpoint = Memory()
+    trained(recipe, corpus, checkpoint=checkpoint)
+    whole = checkpoint.state
+    for state in ({"a": 1}, whole | {"network": {}}, whole | {"progress": {"b": 2}}):
+        checkpoint.state = state
+        with pytest.raises(InputError, match="is of another training, or damaged"):
+            trained(recipe, corpus, checkpoint=checkpoint)
+
+
 @pytest.mark.parametrize("kill_at", [1, 64, 70, 200])
 def test_a_killed_training_of_streams_ends_with_the_same_numbers(recipe, corpus, kill_at):
     """What is carried from step to step is in the checkpoint, and the averaged weights are."""

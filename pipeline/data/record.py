@@ -46,7 +46,10 @@ def read(folder: str | Path) -> Record:
     file = Path(folder) / FILE
     if not file.is_file():
         raise InputError(f"no {file}: nothing there, or a result of an older state of the code; run its stage again")
-    return Record(**read_json(file))
+    try:
+        return Record(**read_json(file))
+    except TypeError:
+        raise InputError(f"{file} is not what a stage writes there: run its stage again") from None
 
 
 def check_corpus(record: Record, folder: str | Path, corpus: Corpus) -> None:

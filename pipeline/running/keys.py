@@ -36,6 +36,7 @@ class Field:
     comment: str
     fields: "dict[str, Field]"  # of the dataclass that it holds, or that its items are of
     listed: bool  # whether it holds a list or a dictionary of them
+    of_optional: bool = False  # whether it is a part of what need not be there
 
 
 @dataclass
@@ -105,6 +106,18 @@ def settable(stage: str) -> Iterator[str]:
     """The groups and keys of a stage that a command line may name, as `model` and `model.h`."""
     yield from usual_groups(stage)
     yield from (name for name, _ in schema(stage) if "[]" not in name)
+
+
+def missing_whole(stage: str, arguments: Sequence[str], key: str) -> str:
+    """The optional whole of which a key is a part, such as model.deep, where the files chosen have none; else ''."""
+    whole = key.rpartition(".")[0]
+    parts = dict(schema(stage))
+    if key not in parts or not parts[key].of_optional or any(part.startswith(f"{whole}=") for part in arguments):
+        return ""
+    group, _, name = whole.partition(".")
+    chosen = groups(stage, [argument for argument in arguments if "," not in argument]).get(group, "")
+    many = any(argument.startswith(f"{group}=") and "," in argument for argument in arguments)
+    return "" if many or not chosen or name in inherited(group, chosen) else whole
 
 
 def keys(stage: str, arguments: Sequence[str] = ()) -> Iterator[Key]:
@@ -201,7 +214,9 @@ def fields(file: Path, name: str) -> dict[str, Field]:
                 default=_default(node.value),
                 comment=comment,
                 # What need not be there has no values by itself.
-                fields={k: replace(f, default="") if optional else f for k, f in fields(*inner).items()}
+                fields={
+                    k: replace(f, default="", of_optional=True) if optional else f for k, f in fields(*inner).items()
+                }
                 if inner
                 else {},
                 listed=listed,

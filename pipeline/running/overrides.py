@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 
 from pipeline.data.errors import InputError
-from pipeline.running.keys import check_file, optional_groups, schema, settable, usual_groups
+from pipeline.running.keys import check_file, missing_whole, optional_groups, schema, settable, usual_groups
 
 NAMES = re.compile(r"[\w-]+(,[\w-]+)*")
 
@@ -27,6 +27,8 @@ def check(stage: str, arguments: Sequence[str]) -> None:
             continue
         if not _has(stage, key.partition("@")[0]):
             raise InputError(f"{key}: {unknown(stage, key)}")
+        if whole := missing_whole(stage, arguments, key):
+            raise InputError(f"{key}: what is chosen has no {whole}; choose a file that has it, or give {whole} whole")
         if key in (*usual_groups(stage), *optional_groups(stage)) and given and not elsewhere:
             _check_files(key, value)
 

@@ -30,6 +30,9 @@ class CheckpointFile:
         self.path, self.seconds = path, seconds
         self.written = time.monotonic()
 
+    def __str__(self) -> str:
+        return str(self.path)
+
     def tick(self, save: Callable[[], None]) -> None:
         """Saves when `seconds` have gone by since the last time, or before a signal ends the training.
 

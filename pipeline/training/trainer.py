@@ -250,6 +250,14 @@ class Trainer:
         found = self.checkpoint.read()
         if found is None:
             return
+        try:
+            self._take_up(found)
+        except (RuntimeError, KeyError, TypeError, ValueError) as error:
+            said = " ".join(str(error).split())[:200]
+            raise InputError(f"{self.checkpoint} is of another training, or damaged ({said}): remove it") from error
+
+    def _take_up(self, found: dict) -> None:
+        """Goes on from what a checkpoint holds."""
         self.network.load_state_dict(found["network"])
         state = found.get("state")  # a state of a training by older code has neither
         self.network.state = state and tuple(part.to(self.device) for part in state)
