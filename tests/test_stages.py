@@ -262,19 +262,26 @@ def test_two_that_write_into_one_folder_are_refused(few, tmp_path):
 
 
 DAMAGE = {
-    "train.npy": lambda file: file.write_bytes(file.read_bytes()[:-400]),
-    "valid.npy": lambda file: np.save(file, np.load(file)[::-1]),
-    "test.npy": lambda file: np.save(file, np.load(file).astype(np.int64)),
-    "vocabulary.txt": lambda file: file.write_text(file.read_text().replace("\n", "\nthe\n", 1)),
-    "texts.csv": lambda file: file.write_text("".join(file.read_text().splitlines(keepends=True)[:-1])),
-    "counts.json": lambda file: file.write_bytes(file.read_bytes()[:100]),
+    "train.npy cut": lambda file: file.write_bytes(file.read_bytes()[:-400]),
+    "train.npy with a header that is no Python": lambda file: file.write_bytes(
+        file.read_bytes().replace(b"), }", b", ((")
+    ),
+    "valid.npy backwards": lambda file: np.save(file, np.load(file)[::-1]),
+    "test.npy of another type": lambda file: np.save(file, np.load(file).astype(np.int64)),
+    "vocabulary.txt with a word more": lambda file: file.write_text(file.read_text().replace("\n", "\nthe\n", 1)),
+    "vocabulary.txt in another order": lambda file: file.write_text(
+        "".join(sorted(file.read_text().splitlines(keepends=True)))
+    ),
+    "texts.csv without a line": lambda file: file.write_text("".join(file.read_text().splitlines(keepends=True)[:-1])),
+    "counts.json cut": lambda file: file.write_bytes(file.read_bytes()[:100]),
 }
 
 
 @pytest.mark.parametrize("name", DAMAGE)
 def test_a_damaged_corpus_is_refused(few, tmp_path, name):
+    """Else a word would stand for another, and nothing would tell."""
     shutil.copytree(few, tmp_path / "data")
-    DAMAGE[name](tmp_path / "data" / name)
+    DAMAGE[name](tmp_path / "data" / name.split()[0])
     with pytest.raises(
         InputError, match=r"the corpus in .*/data is not as preprocess wrote it: .*; run preprocess again"
     ):

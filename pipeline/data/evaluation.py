@@ -4,14 +4,22 @@ import math
 
 import numpy as np
 
+from pipeline.data.errors import InputError
 from pipeline.data.mixture import fit_weights
 
 
 def perplexity(log_probabilities: np.ndarray) -> float:
-    """exp of the mean negative natural-log probability over all tokens; summed in float64, divided once."""
+    """exp of the mean negative natural-log probability over all tokens; summed in float64, divided once.
+
+    Raises InputError where that is more than a number can hold.
+    """
     if not len(log_probabilities):
         return math.nan
-    return math.exp(-np.sum(log_probabilities, dtype=np.float64) / len(log_probabilities))
+    nats = -np.sum(log_probabilities, dtype=np.float64) / len(log_probabilities)
+    try:
+        return math.exp(nats)
+    except OverflowError:
+        raise InputError(f"{nats:.3g} nats a word: the weights are damaged, or their training diverged") from None
 
 
 def unseen_words(train: np.ndarray, vocabulary: int) -> np.ndarray:

@@ -56,7 +56,7 @@ def read_array(path: Path) -> np.ndarray:
     """An array as numpy.save wrote it. Raises InputError where the file is damaged or holds anything else."""
     try:
         return np.load(path, allow_pickle=False)
-    except (ValueError, EOFError, OSError) as error:
+    except Exception as error:  # numpy reads the header as Python: what damage ends in can't be listed
         raise InputError(f"{path} is damaged or no array ({error}): make it again") from error
 
 
@@ -67,7 +67,7 @@ def write_timing(path: Path, seconds: dict[str, float]) -> None:
 
 
 def digest(*arrays: np.ndarray) -> str:
-    """sha256 over the bytes of arrays."""
+    """sha256 over the bytes of arrays, one after the other."""
     total = hashlib.sha256()
     for array in arrays:
         total.update(np.ascontiguousarray(array).data)

@@ -77,15 +77,14 @@ class Architecture:
             raise InputError(
                 "model.h=0 with model.direct=false: no way from context to output; set h > 0 or direct=true"
             )
-        if self.direct and self.family not in ("feedforward", "residual"):
-            raise InputError(f"model.direct=true: the {self.family} family has no direct connections; set direct=false")
-        self._check_deep()
-        if self.indexed and self.family != "energy":
-            raise InputError(f"model.indexed=true: only the energy family has a v; this is {self.family}")
+        self._check_family()
 
-    def _check_deep(self) -> None:
-        """Raises InputError for values of `deep` that the family does not have, or lacks."""
+    def _check_family(self) -> None:
+        """Raises InputError for values that the family does not have, or lacks."""
         network = import_module(f"pipeline.networks.{self.family}").Network
+        for key in ("direct", "indexed"):
+            if getattr(self, key) and key not in network.has:
+                raise InputError(f"model.{key}=true: the {self.family} family has no such thing; set model.{key}=false")
         if (self.deep is None) == bool(network.deep):
             needs = "needs model.deep, as in conf/model/lstm.yaml" if self.deep is None else "has no model.deep"
             raise InputError(f"model.family={self.family}: it {needs}")
@@ -129,6 +128,7 @@ class Network(nn.Module, ABC):
 
     tables: tuple[str, ...]
     in_order: ClassVar[bool] = False  # whether it reads a stream from its beginning, and carries a state (streams.py)
+    has: ClassVar[tuple[str, ...]] = ()  # of an Architecture's `direct` and `indexed` those that it has
     deep: ClassVar[tuple[str, ...]] = ()  # the keys of an Architecture's `deep` that it has
     C: nn.Parameter
     b: nn.Parameter

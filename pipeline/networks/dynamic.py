@@ -14,7 +14,7 @@ from collections.abc import Callable
 import numpy as np
 import torch
 
-from pipeline.networks.streams import WARM, StreamNetwork
+from pipeline.networks.streams import StreamNetwork
 
 
 def log_probabilities(
@@ -65,15 +65,13 @@ def mean_squares(network: StreamNetwork, ids: np.ndarray, mark: int, length: int
 
 def _stretches(network: StreamNetwork, ids: np.ndarray, before: np.ndarray, mark: int, length: int):
     """-log P (L,) of the words of each stretch, with a gradient; the state goes on from stretch to stretch."""
-    stream = np.concatenate([[mark], before[-WARM:], ids]).astype(np.int64)
-    _, state = network.after(stream[None, : -len(ids) - 1])
-    stream = stream[-len(ids) - 1 :]
+    stream, state = network.opened(ids, before, mark)
     for start in range(0, len(ids), length):
-        words = torch.from_numpy(stream[start : start + length + 1])
-        z, state = network.read(words[None, :-1], state)
+        words = torch.from_numpy(stream[:, start : start + length + 1])
+        z, state = network.read(words[:, :-1], state)
         state = tuple(part.detach() for part in state)
         y = network.output(z[0], network.output_weight, None)
-        yield torch.nn.functional.cross_entropy(y, words[1:], reduction="none")
+        yield torch.nn.functional.cross_entropy(y, words[0, 1:], reduction="none")
 
 
 @torch.no_grad()

@@ -19,6 +19,8 @@ CELLS = 1 << 18  # pairs times hidden units that are worked on at a time
 class Network(base.Network):
     """C (V, m), H (h, n m) whose first m columns are the candidate's, d (h), v (1, h) or (V, h), b (V)."""
 
+    has = ("indexed",)
+
     def __init__(self, architecture: Architecture, vocabulary: int):
         super().__init__(architecture)
         self.tables = ("C", "v", "b") if architecture.indexed else ("C", "b")

@@ -19,6 +19,7 @@ class Network(base.Network):
     """
 
     tables = ("C", "WU", "b")
+    has = ("direct",)
 
     def __init__(self, architecture: Architecture, vocabulary: int):
         super().__init__(architecture)

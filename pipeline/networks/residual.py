@@ -18,6 +18,7 @@ class Network(base.Network):
     """C (V, m), H (h, (n-1)m), d (h), layers of h, T (m, h), D (m, (n-1)m) with direct connections, b (V)."""
 
     tables = ("C", "b")
+    has = ("direct",)
     deep = ("layers", "input_dropout", "layer_dropout")
 
     def __init__(self, architecture: Architecture, vocabulary: int):

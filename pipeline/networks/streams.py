@@ -7,7 +7,7 @@ order, from a state that the last words before the split have left.
 """
 
 from abc import abstractmethod
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -65,7 +65,7 @@ class StreamNetwork(base.Network):
     ) -> np.ndarray:
         """See base.Network. A long split is read in pieces side by side, each from WARM words before it on, which uses
         the processor better: what lies further back is forgotten."""
-        stream = np.concatenate([[mark], before[-WARM:], ids]).astype(np.int64)
+        stream = _stream(ids, before, mark)
         shift = len(stream) - len(ids)  # place 0 of the split in the stream
         places = np.arange(len(ids)) if places is None else places
         pieces = defaultdict(list)  # that can be read side by side: by their length, and the words before them
@@ -76,7 +76,7 @@ class StreamNetwork(base.Network):
         for (length, warm), group in pieces.items():
             words = stream[np.array([[shift + piece[0]] for piece in group]) + np.arange(-warm, length)]
             _, state = self.after(words[:, : warm - 1])
-            for z, start in self.outputs(words[:, warm - 1 : -1], state):
+            for z, _, start in self.outputs(words[:, warm - 1 : -1], state):
                 part = slice(start, start + z.shape[1])
                 target = torch.from_numpy(words[:, warm:][:, part].copy()).to(z.device)
                 scored = log_probabilities(z.flatten(0, 1), self.output_weight, self.b, target.flatten())
@@ -87,30 +87,37 @@ class StreamNetwork(base.Network):
     @torch.no_grad()
     def states(self, ids: np.ndarray, before: np.ndarray, mark: int) -> Tensor:
         """z (T, D) from which each token of a split is predicted, read in order."""
-        stream = np.concatenate([[mark], before[-WARM:], ids]).astype(np.int64)
-        first = len(stream) - len(ids)
-        _, state = self.after(stream[None, : first - 1])
-        return torch.cat([z[0] for z, _ in self.outputs(stream[None, first - 1 : -1], state)])
+        words, state = self.opened(ids, before, mark)
+        return torch.cat([z[0] for z, *_ in self.outputs(words[:, :-1], state)])
+
+    def opened(self, ids: np.ndarray, before: np.ndarray, mark: int) -> tuple[np.ndarray, State | None]:
+        """A split with the word before it, (1, 1 + T), and the state that all before that word leaves."""
+        stream = _stream(ids, before, mark)[None]
+        first = stream.shape[1] - len(ids) - 1
+        _, state = self.after(stream[:, :first])
+        return stream[:, first:], state
 
     @torch.no_grad()
-    def outputs(self, words: np.ndarray, state: State | None) -> Iterator[tuple[Tensor, int]]:
-        """z (S, L, D) after each word of streams (S, T), CHUNK of each at a time, with the place of the first."""
+    def outputs(self, words: np.ndarray, state: State | None) -> Iterator[tuple[Tensor, State, int]]:
+        """Of CHUNK words of streams (S, T) at a time: z (S, L, D) after each, the state then, place of the first."""
         for start in range(0, words.shape[1], CHUNK):
             chunk = torch.from_numpy(words[:, start : start + CHUNK].copy()).to(self.b.device)
             z, state = self.eval().read(chunk, state)
-            yield z, start
+            yield z, state, start
 
     @torch.no_grad()
     def after(self, words: np.ndarray, state: State | None = None) -> tuple[Tensor | None, State | None]:
         """z (S, D) after the last word of streams (S, T), and the state then; as given where there are none."""
-        z = None
-        for start in range(0, words.shape[1], CHUNK):
-            chunk = torch.from_numpy(words[:, start : start + CHUNK].copy()).to(self.b.device)
-            z, state = self.eval().read(chunk, state)
-        return None if z is None else z[:, -1], state
+        last = deque(self.outputs(words, state), maxlen=1)
+        return (last[0][0][:, -1], last[0][1]) if last else (None, state)
 
     @torch.no_grad()
     def next(self, before: np.ndarray, mark: int) -> np.ndarray:
         """See base.Network."""
-        z, _ = self.after(np.concatenate([[mark], before])[None, -WARM:].astype(np.int64))
+        z, _ = self.after(_stream(before[:0], before, mark)[None])
         return torch.log_softmax(nn.functional.linear(z[0], self.output_weight, self.b), 0).cpu().numpy()
+
+
+def _stream(ids: np.ndarray, before: np.ndarray, mark: int) -> np.ndarray:
+    """The last words before a split behind a text mark, and the split: ids (1 + at most WARM + T,)."""
+    return np.concatenate([[mark], before[-WARM:], ids]).astype(np.int64)
