@@ -59,8 +59,9 @@ beyond: .venv/installed  ## what the papers have beyond Table 1, after repro: en
 later: .venv/installed  ## what came after the paper, after repro: LSTM, Transformer, ensembles, models that learn as they read
 	$(call stages,experiments/later/dvc.yaml,train_lstm|train_transformer|train_residual)
 	$(call stages,experiments/later/dvc.yaml,adapt|average)
-	dvc repro experiments/later/dvc.yaml:report
+	dvc repro experiments/later/dvc.yaml:report experiments/later/dvc.yaml:claims
 	dvc repro --single-item experiments/later/dvc.yaml:timeline
+	$(PAGE)
 	@cat reports/timeline/timeline.md reports/timeline/steps.md
 
 # First the stages $(2), one on each core.

@@ -40,8 +40,9 @@ class Config:
 def main(config: Config) -> None:
     """Writes index.html and ratios.svg into config.out, from the tables and figures in config.reports.
 
-    Those of `make beyond`, `make faithful`, `make table2`, `make bench` and the grids are shown where they are there.
-    Links to CSV files, README and log are relative: they lead somewhere from config.reports, where the page belongs.
+    Those of `make beyond`, `make faithful`, `make table2`, `make later`, `make bench` and the grids are shown where
+    they are there. Links to CSV files, README and log are relative: they lead somewhere from config.reports, where the
+    page belongs.
     """
     reports, out = Path(config.reports), Path(config.out)
     for file in ("table1.csv", "table1.svg", "intervals.csv", "genres.csv"):
@@ -91,6 +92,9 @@ def main(config: Config) -> None:
         table2_stream={line["what"]: line for line in rows.records(reports / "table2" / "stream.csv")},
         table2_removed=rows.records(reports / "table2" / "removed.csv"),
         table2_costs=rows.lines(spent[spent["table"] == "table2"]),
+        timeline=rows.records(reports / "timeline" / "timeline.csv"),
+        steps=rows.records(reports / "timeline" / "steps.csv"),
+        pairs_later=claims.exploratory(reports / "claims" / "later", called),
         neighbours=rows.records(reports / "beyond" / "neighbours.csv"),
         classes=rows.records(reports / "classes.csv"),
         costs=rows.lines(spent[~of_table2]),
@@ -137,6 +141,7 @@ def _figures(
         "faithful": "faithful/faithful.svg",
         "plane": "beyond/plane.svg",
         "table2": "table2/table2.svg",
+        "timeline": "timeline/timeline.svg",
         "sizes": "benchmark/scaling.svg",
     }
     for name, file in files.items():

@@ -27,6 +27,8 @@ OTHER_CORPUS = (
     "The paper's figures are of another corpus than ours: perplexities of the two can't be compared, ratios of models "
     "on the same tokens can."
 )
+REACHED = "; `reached`: both raw ratios are at or below the paper's"
+
 log = logging.getLogger(__name__)
 
 
@@ -40,6 +42,10 @@ class Config:
     clusters: str
     out: str
     timing: str
+
+    def __post_init__(self):
+        if not self.name or Path(self.name).name != self.name:
+            raise InputError(f"name={self.name!r}: files are called so; give a name without folders")
 
 
 def main(config: Config) -> None:
@@ -55,11 +61,12 @@ def main(config: Config) -> None:
     out.mkdir(parents=True, exist_ok=True)
     name, same = config.name, config.table.same_corpus
     built.round(4).to_csv(out / f"{name}.csv")
-    figures = markup.figures(built, same)
+    compares = bool(printed.any())
+    figures = _without_blanks(markup.figures(built, same), compares)
     markdown, latex = markup.markdown(figures), markup.latex(figures)
     notes = [f"Networks trained by {config.table.training}.", READINGS, SEVERAL if len(config.table.seeds) > 1 else ONE]
     notes.append(config.table.note)
-    if printed.any() and not same:
+    if compares and not same:
         notes.append(OTHER_CORPUS)
     markdown = "\n\n".join([*filter(None, notes), markdown])
     latex = "".join(f"% {note}\n" for note in filter(None, notes)) + latex
@@ -80,13 +87,13 @@ def main(config: Config) -> None:
         ratios.to_csv(out / f"{name}-ratios.csv", float_format="%.4f")
         for yardstick, part in ratios.groupby("over", sort=False):
             row = everything.loc[yardstick]
+            read = _without_blanks(markup.ratios(part), compares)
             label = ", ".join([row["row"]] + [f"{key} = {row[key]}" for key in ("n", "c") if pd.notna(row[key])])
             markdown += (
-                f"\nPerplexity over that of {label}, on the same tokens; `seen`: those whose word training shows; "
-                f"`reached`: both raw ratios are at or below the paper's:\n\n"
-                f"{markup.markdown(markup.ratios(part))}"
+                f"\nPerplexity over that of {label}, on the same tokens; `seen`: those whose word training shows"
+                f"{REACHED * compares}:\n\n{markup.markdown(read)}"
             )
-            latex += f"\n% perplexity over that of {label}\n{markup.latex(markup.ratios(part))}"
+            latex += f"\n% perplexity over that of {label}\n{markup.latex(read)}"
     (out / f"{name}.md").write_text(f"{markdown}\n{OPTIMISTIC}\n", encoding="utf-8")
     (out / f"{name}.tex").write_text(latex, encoding="utf-8")
     (out / f"{name}.svg").write_text(style.alone(curves.draw(everything, config.table)), encoding="utf-8")
@@ -95,6 +102,11 @@ def main(config: Config) -> None:
         (out / "classes.md").write_text(word_classes.markdown(classes), encoding="utf-8")
     write_json(out / "metrics.json", everything[["valid_raw", "test_raw"]].round(4).to_dict("index"))
     log.info("%d rows in %s", len(everything), (out / f"{name}.md").resolve())
+
+
+def _without_blanks(read: pd.DataFrame, compares: bool) -> pd.DataFrame:
+    """A table of text; where the paper prints none of its rows, without the columns that are then blank."""
+    return read if compares else read.loc[:, (read != "").any()]
 
 
 def _classes(path: str) -> pd.DataFrame | None:

@@ -1,5 +1,6 @@
 """The report's page: whole, by itself, and readable where people read: in a browser, on a phone, in the dark."""
 
+import html
 import itertools
 import json
 import re
@@ -225,6 +226,20 @@ def test_table_2_stands_there_where_it_was_made(least):
     assert "0.932" in section and "0.826" in section  # the paper's ratios of its MLP10
     assert "<td>100.0</td><td>11,000</td><td>952</td>" in section and "<td>1.1</td><td></td><td>2,385</td>" in section
     assert "together took 101.1 minutes" in section and "30,240 minutes.\nThat is 39 words a second" in section
+
+
+def test_what_came_after_stands_there(written):
+    """Each model of the timeline with its test perplexity, the steps, and the comparisons with their intervals."""
+    text = written.read_text(encoding="utf-8").partition('<section id="later">')[2].partition("</section>")[0]
+    timeline, steps = (pd.read_csv(ROOT / "reports" / "timeline" / f"{name}.csv") for name in ("timeline", "steps"))
+    for line in timeline.to_dict("records"):
+        row = text.partition(f'<th scope="row">{line["row"]}')[2].partition("</tr>")[0]
+        assert f"<td>{line['test']:.1f}" in row and f"<td>{line['year']}</td>" in row, line["row"]
+    for what in steps["what"]:
+        assert f'<th scope="row">{html.escape(what)}</th>' in text
+    pairs = pd.read_csv(ROOT / "reports" / "claims" / "later" / "exploratory.csv")["says"].unique()
+    assert len(pairs) and all(html.escape(says) in text for says in pairs)
+    assert "<svg" in text
 
 
 def test_a_figure_is_the_same_for_the_same_data_and_takes_the_colour_of_the_text():

@@ -263,7 +263,7 @@ def test_what_the_readme_says_of_yardsticks_epochs_and_mixing_is_in_the_tables()
 
 
 def test_the_headline_in_the_readme_is_the_claims():
-    """By how much the best network is better than the best n-gram, raw, on both splits."""
+    """By how much the best network is better than the best n-gram, raw, on both splits; and its perplexities."""
     said, shown, holds = " ".join(README.split()), {}, {}
     for name in ("table1", "faithful"):
         claims = pd.read_csv(ROOT / "reports" / "claims" / name / "claims.csv").query("reading == 'raw'")
@@ -273,10 +273,21 @@ def test_the_headline_in_the_readme_is_the_claims():
     paper = " / ".join(f"{100 * claims.loc[split, 'paper']:.0f}" for split in ("valid", "test"))
     assert f"its best network is {paper} % better than its best n-gram" in said
     words = (
-        "is {} % better than our best single n-gram by today's recipe (MLP2) and {} % by the paper's procedure (MLP10)"
+        "is {} % better than our best single n-gram by today's recipe (MLP2, {}) and {} % by the paper's procedure "
+        "(MLP10, {})"
     )
-    assert words.format(shown["table1"], shown["faithful"]) in said
+    tables = pd.read_csv(ROOT / "reports" / "replication.csv", index_col="row").loc[["MLP2", "MLP10"]]
+    mlp2, mlp10 = (
+        " / ".join(f"{tables.loc[row, f'{whose}_{split}']:.1f}" for split in ("valid", "test"))
+        for row, whose in (("MLP2", "recipe"), ("MLP10", "procedure"))
+    )
+    assert words.format(shown["table1"], mlp2, shown["faithful"], mlp10) in said
     assert holds == {"table1": {"yes"}, "faithful": {"no"}}
+
+
+def test_what_came_after_stands_in_the_readme_as_the_report_has_it():
+    assert (ROOT / "reports" / "timeline" / "timeline.md").read_text() in README
+    assert "![Test perplexity by the year" in README.split("\n## ")[0]  # the picture at the top
 
 
 def test_a_table_says_what_its_figures_are_of():

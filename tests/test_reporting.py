@@ -3,8 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import made
+from conftest import composed, made
 
+from pipeline import report
 from pipeline.data.corpus import SPLITS, Corpus
 from pipeline.data.errors import InputError
 from pipeline.data.predictions import write_predictions
@@ -40,7 +41,10 @@ def test_what_the_paper_does_not_print_is_not_reached_or_missed(built):
     ratios = table.ratios(built.assign(paper_valid=np.nan), ["kn5"])
     assert ratios["reached"].tolist() == [True, True]  # MLP2 misses the ratio on validation alone
     unprinted = table.ratios(built.assign(paper_valid=np.nan, paper_test=np.nan), ["kn5"])
-    assert unprinted["reached"].isna().all() and "| yes" not in markup.markdown(markup.ratios(unprinted))
+    read = markup.ratios(unprinted)
+    assert unprinted["reached"].isna().all() and "| yes" not in markup.markdown(read)
+    assert list(report._without_blanks(read, compares=True)) == list(read)
+    assert not [each for each in report._without_blanks(read, compares=False) if "paper" in each or each == "reached"]
 
 
 def test_ratios_to_two_yardsticks_have_the_intervals_of_each(built):
@@ -146,6 +150,15 @@ def test_a_row_without_predictions_names_the_stage_to_run(models, corpus):
     ):
         with pytest.raises(InputError, match=f"no predictions of .*: run `dvc repro {stage}`"):
             table.build(listed(models, **changes), corpus)
+
+
+@pytest.mark.parametrize(
+    ("slip", "says"),
+    [("name=a/b", "give a name without folders"), ("table.yardsticks=[kn5,kn5]", "yardsticks=.*: give none twice")],
+)
+def test_slips_of_a_report_are_named(slip, says):
+    with pytest.raises(InputError, match=says):
+        composed("report", report.Config, slip)
 
 
 def test_a_row_that_nothing_makes_is_refused(models):

@@ -40,9 +40,9 @@ class Row:
     """What the paper prints of a row."""
 
     row: str = ""  # its label
-    train: float | None = None  # its perplexities, where it prints them
-    valid: float | None = None  # its perplexities, where it prints them
-    test: float | None = None  # its perplexities, where it prints them
+    train: float | None = None  # its perplexity on training, where it prints one
+    valid: float | None = None  # on validation
+    test: float | None = None  # on test
 
 
 @dataclass
@@ -65,6 +65,8 @@ class Table:
     def __post_init__(self):
         if not self.seeds or len(set(self.seeds)) < len(self.seeds):
             raise InputError(f"table.seeds={self.seeds}: give one seed or more, none twice")
+        if len(set(self.yardsticks)) < len(self.yardsticks):
+            raise InputError(f"table.yardsticks={self.yardsticks}: give none twice")
         unknown = [name for name in [*self.rows, *self.yardsticks] if name not in self.names]
         if unknown:
             raise InputError(f"table: {', '.join(unknown)}: no stage of table.models makes it, and table.also lacks it")

@@ -47,6 +47,14 @@ def read(folder: Path, title: str, called: dict[str, str]) -> Judged:
     )
 
 
+def exploratory(folder: Path, called: dict[str, str]) -> dict | None:
+    """The pairs that the papers do not compare, as in `read`, from the stage's files; None where there are none."""
+    file = folder / "claims.md"
+    found = markdown.pieces(file.read_text(encoding="utf-8")) if file.is_file() else []
+    tables = [piece for piece in found if "compared" in piece.get("columns", ())]
+    return laid_out(tables[0], called) if tables else None
+
+
 def count(verdicts: pd.Series) -> dict[str, int]:
     """How many of each verdict."""
     return {verdict: int((verdicts == verdict).sum()) for verdict in VERDICTS}

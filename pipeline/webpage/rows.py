@@ -60,7 +60,7 @@ def labels(reports: Path) -> dict[str, str]:
     Where tables differ, Table 1 has the last word.
     """
     found: dict[str, str] = {}
-    for name in ("table2-repeats", "table2", "faithful", "beyond", "table1"):
+    for name in ("later", "table2-repeats", "table2", "faithful", "beyond", "table1"):
         rows = read(folder(reports, name), name, "extra")
         shared = rows["row"].duplicated(keep=False)
         found |= rows["row"].where(~shared, rows["row"] + ", " + rows["shape"]).to_dict()
