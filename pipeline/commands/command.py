@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from pipeline.commands.models import LanguageModel
 
-PLACES = TABLE1, BEYOND = Path("predictions/table1"), Path("predictions/beyond")
+PLACES = tuple(Path("predictions", table) for table in ("table1", "beyond", "later"))
 CLUSTERS = Path("clusters/brown")
 MODEL = "such as mlp1, kn5, best-ngram, mlp1-mixed (or mlp2, as the paper has it); with a seed: mlp1/2"
 NETWORK = "a network, such as mlp9; with a seed: mlp1/2"
@@ -51,7 +51,7 @@ def add_places(parser: Parser, formats: bool = True) -> None:
         action="append",
         type=Path,
         metavar="FOLDER",
-        help=f"where models are; repeated: the first folder that has one; default {TABLE1}, then {BEYOND}",
+        help=f"where models are; repeated: the first folder that has one; default {', then '.join(map(str, PLACES))}",
     )
     add(
         "--clusters",
@@ -77,7 +77,7 @@ class Session:
         from pipeline.data.corpus import read_corpus
 
         self.given = given
-        self.predictions = given.predictions or [TABLE1, *([BEYOND] if BEYOND.is_dir() else [])]
+        self.predictions = given.predictions or [PLACES[0], *(place for place in PLACES[1:] if place.is_dir())]
         if not (given.data / "counts.json").is_file():
             raise InputError(f"no preprocessed corpus in {given.data}: run `make repro`, or give its folder as --data")
         self.corpus = read_corpus(given.data)

@@ -7,11 +7,10 @@ import argparse
 import os
 from collections.abc import Iterator
 from importlib import import_module
-from pathlib import Path
 
 import argcomplete
 
-from pipeline.commands.command import BEYOND, TABLE1
+from pipeline.commands.command import PLACES
 from pipeline.running.keys import names, optional_groups, settable, stages
 
 NAMES_MODELS = ("model", "a", "b")  # the arguments that are the name of a model
@@ -36,7 +35,7 @@ def answer(verbs: dict[str, str]) -> None:
 
 
 def _models(**_: object) -> list[str]:
-    return [folder.name for place in (TABLE1, BEYOND) for folder in sorted(Path(place).glob("*"))]
+    return [folder.name for place in PLACES for folder in sorted(place.glob("*"))]
 
 
 def _overrides(stage: str, prefix: str) -> Iterator[str]:
