@@ -1,5 +1,5 @@
-"""Two at once: the same stage into one folder, two into a new store of MLflow, two grids. Well is that each ends with
-the result that it has alone, or that one is refused in one line."""
+"""Two at once: the same stage into one folder, two into a new store of MLflow, two grids, two make targets. Well is
+that each ends with the result that it has alone, or that one is refused in one line."""
 
 import os
 import random
@@ -9,6 +9,8 @@ import time
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+
+from pipeline.running.keys import ROOT
 
 from .few import Few
 from .kills import checkout, published
@@ -27,6 +29,7 @@ def trials(few: Few) -> Iterator[Trial]:
                 yield Trial(f"{stage} twice, {where} {number}", partial(_tried, few, stage, where, number))
         yield Trial(f"two grids {number}", partial(_grids, few, number))
         yield Trial(f"two publishes {number}", partial(_published, few, ["publish", "publish"], number))
+        yield Trial(f"two make targets {number}", partial(_made, number))
         yield Trial(f"a publish beside a stage {number}", partial(_published, few, ["publish", "ngram"], number))
 
 
@@ -68,6 +71,17 @@ def _grids(few: Few, number: int, folder: Path) -> str:
         if each.code:
             return f"exit code {each.code}: {each.said.strip()[-200:]}"
     return "".join(differs(folder / "a" / job, folder / "b" / job) for job in ("0", "1"))
+
+
+def _made(number: int, folder: Path) -> str:
+    """Two targets in one checkout take turns."""
+    subprocess.run(["git", "clone", "--quiet", "--depth=1", f"file://{ROOT}", folder / "checkout"], check=True)
+    (folder / "checkout" / ".venv").symlink_to(sys.prefix)
+    target = ["make", "-C", str(folder / "checkout"), "--old-file=.venv/installed"]
+    for each in _together([[*target, "page"], [*target, "costs"]], folder, [0.0, 0.3 * number]):
+        if each.code:
+            return f"exit code {each.code}: {each.said.strip()[-200:]}"
+    return ""
 
 
 def _published(few: Few, what: list[str], number: int, folder: Path) -> str:

@@ -16,6 +16,8 @@ STAGES = ["preprocess", "cluster", "ngram", "train", "mix", "report", "features"
 KEYS = ["out", "timing", "checkpoints"]
 KILOBYTES = [0, 4, 16, 64, 128, 256]  # that are free on the disk
 READ_ONLY = "read-only"
+FILLER = "filler"
+TRACKED = ["ngram", "train", "mix"]
 
 
 def trials(few: Few) -> Iterator[Trial]:
@@ -26,6 +28,9 @@ def trials(few: Few) -> Iterator[Trial]:
         for key in KEYS if stage == "train" else KEYS[:2]:
             for room in [*KILOBYTES, READ_ONLY]:
                 yield Trial(f"{stage}, {key} on a disk, free: {room}", partial(_tried, few, stage, key, room))
+    for stage in TRACKED:
+        for room in [*KILOBYTES, READ_ONLY]:
+            yield Trial(f"{stage}, MLflow's store on a disk, free: {room}", partial(_untracked, few, stage, room))
 
 
 def _tried(few: Few, stage: str, key: str, room: int | str, folder: Path) -> str:
@@ -36,22 +41,28 @@ def _tried(few: Few, stage: str, key: str, room: int | str, folder: Path) -> str
         place = {"out": out, "timing": disk / "timing.json", "checkpoints": disk / "checkpoints"}[key]
         words = [word for word in few.words(stage, out) if not word.startswith(("hydra.run.dir", f"{key}="))]
         words += [f"hydra.run.dir={folder}/run", f"{key}={place}"]
-        filler = disk / "filler"
-        if room == READ_ONLY:
-            _mount("remount,ro", disk)
-        else:
-            _fill(filler, room)
+        _leave(disk, room)
         first = call(stage, *words)
         said = refused(first, str(disk), place.name, "is there room") if first.code else ""
         if said:
             return said
         if room == READ_ONLY:
             _mount("remount,rw", disk)
-        filler.unlink(missing_ok=True)
+        (disk / FILLER).unlink(missing_ok=True)
         again = call(stage, *words)
         if again.code:
             return f"repeated, with room: {again.said.strip()[-200:]}"
         return differs(out, whole)
+
+
+def _untracked(few: Few, stage: str, room: int | str, folder: Path) -> str:
+    """Well is the result of an undisturbed run: no result depends on MLflow."""
+    whole, out = folder / "whole", folder / "out"
+    call(stage, *few.words(stage, whole))
+    with _disk(folder / "disk") as disk:
+        _leave(disk, room)
+        ended = call(stage, *few.words(stage, out), environment={"MLFLOW_TRACKING_URI": f"sqlite:///{disk}/mlflow.db"})
+    return f"exit code {ended.code}: {ended.said.strip()[-200:]}" if ended.code else differs(out, whole)
 
 
 @contextmanager
@@ -69,8 +80,11 @@ def _mount(option: str, folder: Path) -> None:
     subprocess.run(["mount", "-o", option, folder], check=True)
 
 
-def _fill(filler: Path, free: int) -> None:
-    """Takes all room but so many kilobytes."""
-    stat = os.statvfs(filler.parent)
-    with filler.open("wb") as file:
-        os.posix_fallocate(file.fileno(), 0, max(stat.f_bavail * stat.f_frsize - 1024 * free, 1))
+def _leave(disk: Path, room: int | str) -> None:
+    """Takes all room of a disk but so many kilobytes, or makes it read-only."""
+    if room == READ_ONLY:
+        _mount("remount,ro", disk)
+        return
+    stat = os.statvfs(disk)
+    with (disk / FILLER).open("wb") as file:
+        os.posix_fallocate(file.fileno(), 0, max(stat.f_bavail * stat.f_frsize - 1024 * room, 1))
