@@ -74,7 +74,7 @@ def main(config: Config) -> None:
         claims=[
             claims.read(reports / "claims" / name, title, called)
             for name, title in rows.TITLES.items()
-            if (reports / "claims" / name / "claims.md").is_file()
+            if (reports / "claims" / name / "claims.csv").is_file()  # where a table has exploratory pairs alone, none
         ],
         time_claims=speed.claims(reports / "benchmark"),
         replication=[line | {"shape": rows.shape(line)} for line in rows.records(replicated)],

@@ -174,7 +174,7 @@ def _lines(path: Path, encoding: str, progress: Callable[[int], object]) -> Iter
             while read := file.readline(LONGEST):
                 line, rest = rest + read, ""
                 if "\0" in read:
-                    what = f"{path}, line {number}: NUL characters, so no text, or UTF-16 without its mark"
+                    what = f"{path}, line {number}: NUL characters: this is no text, or UTF-16 without its mark"
                     raise InputError(f"{what}; convert it, for example with iconv, or give corpus.encoding=utf-16-le")
                 if len(read) == LONGEST and not read.endswith("\n"):
                     line, rest = _whole_words(line)

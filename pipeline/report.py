@@ -45,7 +45,7 @@ class Config:
 
     def __post_init__(self):
         if not self.name or Path(self.name).name != self.name:
-            raise InputError(f"name={self.name!r}: files are called so; give a name without folders")
+            raise InputError(f"name={self.name!r}: it becomes part of file names; give one without folders")
 
 
 def main(config: Config) -> None:
@@ -91,7 +91,7 @@ def main(config: Config) -> None:
             label = ", ".join([row["row"]] + [f"{key} = {row[key]}" for key in ("n", "c") if pd.notna(row[key])])
             markdown += (
                 f"\nPerplexity over that of {label}, on the same tokens; `seen`: those whose word training shows"
-                f"{REACHED * compares}:\n\n{markup.markdown(read)}"
+                f"{REACHED if compares else ''}:\n\n{markup.markdown(read)}"
             )
             latex += f"\n% perplexity over that of {label}\n{markup.latex(read)}"
     (out / f"{name}.md").write_text(f"{markdown}\n{OPTIMISTIC}\n", encoding="utf-8")

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +21,7 @@ import torch
 import yaml
 from conftest import composed, made
 from mlflow import MlflowClient
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 
 from pipeline import (
     adapt,
@@ -45,6 +46,8 @@ from pipeline.data.errors import InputError
 from pipeline.data.files import read_json, write_json
 from pipeline.data.predictions import read_predictions
 from pipeline.data.record import Record
+from pipeline.networks.base import Architecture, build
+from pipeline.networks.saved import read_network
 from pipeline.running import recorded
 from pipeline.running.app import ROOT
 from pipeline.training import checkpoint
@@ -286,6 +289,32 @@ def test_a_damaged_corpus_is_refused(few, tmp_path, name):
         InputError, match=r"the corpus in .*/data is not as preprocess wrote it: .*; run preprocess again"
     ):
         read_corpus(tmp_path / "data")
+
+
+def test_a_corpus_whose_ids_moved_to_another_split_is_refused(few, tmp_path):
+    """All ids one after the other are the same."""
+    shutil.copytree(few, tmp_path / "data")
+    train, valid = (tmp_path / "data" / f"{split}.npy" for split in ("train", "valid"))
+    both = np.concatenate([np.load(train), np.load(valid)])
+    cut = len(np.load(train)) - 10
+    np.save(train, both[:cut])
+    np.save(valid, both[cut:])
+    with pytest.raises(InputError, match="a split is longer or shorter"):
+        read_corpus(tmp_path / "data")
+
+
+@pytest.mark.parametrize("number", [np.nan, 1e30])
+def test_weights_that_no_training_leaves_are_refused(tmp_path, number):
+    """Each word would have a probability all the same."""
+    shape = Architecture(n=3, h=4, m=3)
+    weights = {name: tensor.clone() for name, tensor in build(shape, 9).state_dict().items()}
+    Record("train", "tiny", 0, {"model": asdict(shape)}, "digest").write(tmp_path)
+    save_file(weights, tmp_path / "weights.safetensors")
+    read_network(tmp_path, 9)
+    weights["C"][2, 1] = number
+    save_file(weights, tmp_path / "weights.safetensors")
+    with pytest.raises(InputError, match=r"weights\.safetensors is damaged: it holds numbers that no training leaves"):
+        read_network(tmp_path, 9)
 
 
 @pytest.mark.parametrize(

@@ -65,14 +65,19 @@ def read_corpus(folder: str | Path) -> Corpus:
     if not (folder / COUNTS).is_file():
         raise InputError(f"no preprocessed corpus in {folder}: run `dvc repro preprocess`, or give the folder as data=")
     try:
+        counts = read_json(folder / COUNTS)
+        if "files" not in counts:
+            raise InputError(f"{COUNTS} is of an older state of the code")
+        for name in WRITTEN:
+            if counts["files"][name] != _digest(folder / name):
+                raise InputError(f"{name} was changed")
         corpus = Corpus(
             vocabulary=(folder / "vocabulary.txt").read_text(encoding="utf-8").split("\n")[:-1],
             **{split: read_array(folder / f"{split}.npy") for split in SPLITS},
             texts=pd.read_csv(folder / "texts.csv", keep_default_na=False, dtype={"name": str}),
-            counts=read_json(folder / COUNTS),
+            counts=counts,
         )
-        changed = [name for name in WRITTEN if corpus.counts["files"][name] != _digest(folder / name)]
-        fault = f"{changed[0]} was changed" if changed else _fault(corpus)
+        fault = _fault(corpus)
     except (InputError, OSError, ValueError, KeyError, TypeError) as error:  # pandas' and UTF-8's are ValueErrors
         fault = str(error)
     if fault:
@@ -91,6 +96,8 @@ def _fault(corpus: Corpus) -> str:
     for name, ids in zip(SPLITS, splits, strict=True):
         if ids.ndim != 1 or ids.dtype != np.int32:
             return f"{name}.npy holds {ids.dtype} of shape {ids.shape}"
+    if [len(ids) for ids in splits] != np.diff(corpus.counts["boundaries"]).tolist():
+        return "a split is longer or shorter"
     if digest(*splits) != corpus.counts["digest"]:
         return f"the ids are not those whose digest {COUNTS} has"
     return ""

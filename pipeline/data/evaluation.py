@@ -19,7 +19,7 @@ def perplexity(log_probabilities: np.ndarray) -> float:
     try:
         return math.exp(nats)
     except OverflowError:
-        raise InputError(f"{nats:.3g} nats a word: the weights are damaged, or their training diverged") from None
+        raise InputError(f"{nats:.3g} nats a word: no model of words gives them so little probability") from None
 
 
 def unseen_words(train: np.ndarray, vocabulary: int) -> np.ndarray:

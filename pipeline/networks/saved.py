@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pipeline.networks.base import Network
 
 WEIGHTS = "weights.safetensors"
+LARGEST = 1e4  # weight: trained ones are a thousandth of it
 
 
 def read_features(folder: Path) -> np.ndarray:
@@ -31,7 +32,10 @@ def read_network(folder: Path, vocabulary: int) -> "Network":
 
     with _readable(folder) as file:
         network = build(Architecture(**record.read(folder).config["model"]), vocabulary)
-        network.load_state_dict(load_file(file))
+        weights = load_file(file)
+        network.load_state_dict(weights)
+    if not all((tensor.abs() < LARGEST).all() for tensor in weights.values()):  # or not a number
+        raise InputError(f"{file} is damaged: it holds numbers that no training leaves; train it again")
     return network
 
 

@@ -91,7 +91,7 @@ class StreamNetwork(base.Network):
         return torch.cat([z[0] for z, *_ in self.outputs(words[:, :-1], state)])
 
     def opened(self, ids: np.ndarray, before: np.ndarray, mark: int) -> tuple[np.ndarray, State | None]:
-        """A split with the word before it, (1, 1 + T), and the state that all before that word leaves."""
+        """A split with the word before it, (1, 1 + T), and the state that the WARM words before that word leave."""
         stream = _stream(ids, before, mark)[None]
         first = stream.shape[1] - len(ids) - 1
         _, state = self.after(stream[:, :first])

@@ -13,6 +13,7 @@ TITLES = {
     "beyond": "NIPS 2000, today's recipe",
     "table2": "Table 2, today's recipe",
     "table2-repeats": "Table 2 with repeats",
+    "later": "What came after",
 }
 
 

@@ -44,7 +44,7 @@ def main() -> int:
     given = parser.parse_args()
     code = tracking.code_state("pipeline", "conf", "tests/soak")
     state = code["commit"] + "+" * (code["dirty"] == "true")
-    made = few.make((given.out / f"few-{state}").resolve())
+    made = few.make((given.out / "few").resolve(), state)
     log = given.out / f"{state}.csv"
     done = pd.read_csv(log, names=["class", "trial", "badly"], keep_default_na=False) if log.is_file() else None
     tried = set() if done is None else {*zip(done["class"], done["trial"], strict=True)}

@@ -1,6 +1,7 @@
 """What the trials start from: twenty texts of Brown and a tiny result of each kind, made once."""
 
 import os
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -54,12 +55,14 @@ class Few:
 QUIET = "hydra/job_logging=disabled"
 
 
-def make(root: Path) -> Few:
-    """The tiny results, made where they are not there; tracking goes to a database beside them."""
+def make(root: Path, state: str) -> Few:
+    """The tiny results, made where they are not there, or not of this state of the code; tracking goes to a database
+    beside them."""
     few = Few(root)
     os.environ["MLFLOW_TRACKING_URI"] = f"sqlite:///{root}/mlflow.db"
-    if (root / "made").is_file():
+    if not state.endswith("+") and (root / "made").is_file() and (root / "made").read_text() == state:
         return few
+    shutil.rmtree(root, ignore_errors=True)
     root.mkdir(parents=True, exist_ok=True)
     there = Path("data/raw/brown").resolve()
     given = [f"corpus.path={there}"] if there.is_dir() else []
@@ -71,7 +74,7 @@ def make(root: Path) -> Few:
     for name in ("interpolated3", "kn3", "class150-3"):
         made("ngram", *few.words("ngram", few.predictions / name / "0"), f"ngram={name}")
     made("mix", *few.words("mix", few.predictions / "mlp9-mixed" / "0"))
-    (root / "made").touch()
+    (root / "made").write_text(state)
     return few
 
 

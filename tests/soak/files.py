@@ -94,7 +94,7 @@ def _tried(few: Few, file: str, reader: str, damage: str, name: str, folder: Pat
         return ""
     numbers = file.startswith("predictions") and file.endswith((".npy", ".safetensors"))
     if numbers and damage in ("a byte", "many bytes"):
-        # Accepted: other log-probabilities or weights are such too, and `dvc status` tells that the file was changed.
+        # Accepted: nothing tells other numbers from these but `dvc status`, which names the changed file.
         return ""
     return "" if found == expected else "read as if it were whole, with another result"
 

@@ -17,31 +17,27 @@ KEYS = ["out", "timing", "checkpoints"]
 KILOBYTES = [0, 4, 16, 64, 128, 256]  # that are free on the disk
 READ_ONLY = "read-only"
 FILLER = "filler"
-TRACKED = ["ngram", "train", "mix"]
 
 
 def trials(few: Few) -> Iterator[Trial]:
     """Each stage, with its result, its time or its checkpoints on the disk; none where nothing can be mounted."""
-    if not sys.platform.startswith("linux") or os.geteuid():
+    if not mountable():
         return
     for stage in STAGES:
         for key in KEYS if stage == "train" else KEYS[:2]:
             for room in [*KILOBYTES, READ_ONLY]:
                 yield Trial(f"{stage}, {key} on a disk, free: {room}", partial(_tried, few, stage, key, room))
-    for stage in TRACKED:
-        for room in [*KILOBYTES, READ_ONLY]:
-            yield Trial(f"{stage}, MLflow's store on a disk, free: {room}", partial(_untracked, few, stage, room))
 
 
 def _tried(few: Few, stage: str, key: str, room: int | str, folder: Path) -> str:
     whole = folder / "whole"
     call(stage, *few.words(stage, whole))
-    with _disk(folder / "disk") as disk:
+    with mounted(folder / "disk") as disk:
         out = disk / "out" if key == "out" else folder / "out"
         place = {"out": out, "timing": disk / "timing.json", "checkpoints": disk / "checkpoints"}[key]
         words = [word for word in few.words(stage, out) if not word.startswith(("hydra.run.dir", f"{key}="))]
         words += [f"hydra.run.dir={folder}/run", f"{key}={place}"]
-        _leave(disk, room)
+        leave(disk, room)
         first = call(stage, *words)
         said = refused(first, str(disk), place.name, "is there room") if first.code else ""
         if said:
@@ -55,18 +51,13 @@ def _tried(few: Few, stage: str, key: str, room: int | str, folder: Path) -> str
         return differs(out, whole)
 
 
-def _untracked(few: Few, stage: str, room: int | str, folder: Path) -> str:
-    """Well is the result of an undisturbed run: no result depends on MLflow."""
-    whole, out = folder / "whole", folder / "out"
-    call(stage, *few.words(stage, whole))
-    with _disk(folder / "disk") as disk:
-        _leave(disk, room)
-        ended = call(stage, *few.words(stage, out), environment={"MLFLOW_TRACKING_URI": f"sqlite:///{disk}/mlflow.db"})
-    return f"exit code {ended.code}: {ended.said.strip()[-200:]}" if ended.code else differs(out, whole)
+def mountable() -> bool:
+    """Whether a disk can be mounted here."""
+    return sys.platform.startswith("linux") and not os.geteuid()
 
 
 @contextmanager
-def _disk(folder: Path) -> Iterator[Path]:
+def mounted(folder: Path) -> Iterator[Path]:
     """A file system in memory."""
     folder.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=32m", "soak", folder], check=True)
@@ -80,7 +71,7 @@ def _mount(option: str, folder: Path) -> None:
     subprocess.run(["mount", "-o", option, folder], check=True)
 
 
-def _leave(disk: Path, room: int | str) -> None:
+def leave(disk: Path, room: int | str) -> None:
     """Takes all room of a disk but so many kilobytes, or makes it read-only."""
     if room == READ_ONLY:
         _mount("remount,ro", disk)

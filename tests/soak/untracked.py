@@ -1,5 +1,5 @@
-"""Tracking gone: MLflow's store answers nothing, errors or nonsense, or goes away half way. Well is the result of an
-undisturbed run, within fifteen seconds more, and at most one line that says so."""
+"""Tracking gone: MLflow's store answers nothing, errors or nonsense, has no room, or goes away half way. Well is
+the result of an undisturbed run, within fifteen seconds more, and one line that says so."""
 
 import http.server
 import os
@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
+from . import room
 from .few import Few
 from .trial import Trial, call, differs
 
@@ -109,6 +110,13 @@ def _goes_away(folder: Path) -> Iterator[str]:
     watcher.join()
 
 
+@contextmanager
+def _without_room(folder: Path, left: int | str) -> Iterator[str]:
+    with room.mounted(folder / "disk") as disk:
+        room.leave(disk, left)
+        yield f"sqlite:///{disk}/mlflow.db"
+
+
 STORES = {
     "no such folder": partial(_address, text="sqlite:///{folder}/none/mlflow.db"),
     "a folder that takes no files": partial(_address, text="sqlite:////proc/mlflow.db"),
@@ -125,3 +133,6 @@ STORES = {
     "answers 404": partial(_answers, code=404, content=b"gone"),
     "a database that is cut while the stage runs": _goes_away,
 }
+if room.mountable():
+    for left in (0, 64, 256, 700, room.READ_ONLY):
+        STORES[f"a disk, free: {left}"] = partial(_without_room, left=left)
