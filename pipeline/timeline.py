@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
+from matplotlib.axes import Axes
 
 from pipeline.data.constraints import check, one_of
 from pipeline.data.errors import InputError
@@ -160,9 +161,6 @@ def draw(built: pd.DataFrame) -> str:
             axes.plot(part["year"], part["test"], marks[kind], color=colour, label=said)
         best = built.groupby("year")["test"].min().cummin()
         axes.step(best.index, best, where="post", linewidth=1, color=style.INK, alpha=0.4, label="the best so far")
-        for _, line in built.iterrows():
-            place = {"xytext": (5, 3), "textcoords": "offset points", "fontsize": 8}
-            axes.annotate(f"{line['row']}, {line['test']:.0f}", (line["year"], line["test"]), **place)
         axes.set_yscale("log")
         ticks = [tick for tick in (100, 125, 150, 175, 200, 250, 300, 350, 400) if tick < 1.1 * built["test"].max()]
         axes.set_yticks(ticks, map(str, ticks))
@@ -171,8 +169,21 @@ def draw(built: pd.DataFrame) -> str:
         axes.xaxis.get_major_locator().set_params(integer=True)
         axes.set_xlabel("year of the paper that a model is from")
         axes.set_ylabel("test perplexity on Brown, with share")
-        axes.legend(fontsize=9, loc="upper right")
+        axes.legend(fontsize=9, loc="lower left")
+        _label(axes, built)
         return style.svg(figure)
+
+
+def _label(axes: Axes, built: pd.DataFrame) -> None:
+    """Each model's name beside its point; below the names above it, where they would stand on one another."""
+    point = axes.figure.dpi / 72  # in pixels
+    placed: list[tuple[float, float]] = []
+    for _, line in built.sort_values("test", ascending=False).iterrows():
+        x, y = axes.transData.transform((line["year"], line["test"]))
+        low = min([y, *(other - 9 * point for near, other in placed if abs(near - x) < 150 * point)])
+        placed.append((x, low))
+        place = {"xytext": (5, 3 + (low - y) / point), "textcoords": "offset points", "fontsize": 8}
+        axes.annotate(f"{line['row']}, {line['test']:.0f}", (line["year"], line["test"]), **place)
 
 
 if __name__ == "__main__":

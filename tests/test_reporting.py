@@ -154,7 +154,7 @@ def test_a_row_without_predictions_names_the_stage_to_run(models, corpus):
 
 @pytest.mark.parametrize(
     ("slip", "says"),
-    [("name=a/b", "give a name without folders"), ("table.yardsticks=[kn5,kn5]", "yardsticks=.*: give none twice")],
+    [("name=a/b", "give one without folders"), ("table.yardsticks=[kn5,kn5]", "yardsticks=.*: give none twice")],
 )
 def test_slips_of_a_report_are_named(slip, says):
     with pytest.raises(InputError, match=says):
