@@ -267,7 +267,10 @@ def test_the_commands_on_models_run(project):
     (lines,) = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
     expected = project.run(sys.executable, "-c", lines).splitlines()
     assert len(expected) == 5 and all(0 < float(line.split()[1]) < 1 for line in expected)
-    (lines,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    lines, curve = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    assert (
+        len(project.run(sys.executable, "-c", curve).strip().splitlines()) >= 3
+    )  # a head, an epoch, the column's type
     metrics = (project.folder / "predictions" / "table1" / "mlp1" / "0" / "metrics.json").read_text()
     shown = project.run(sys.executable, "-c", lines)
     assert float(shown.split()[0]) == pytest.approx(json.loads(metrics)["test"], rel=1e-6)
