@@ -43,16 +43,19 @@ def read(folder: Path, title: str, called: dict[str, str]) -> Judged:
         int(seeds),
         [count(verdicts.get_group(each)) for each in EACH],
         count(pd.read_csv(curves)["holds"] if curves.is_file() else pd.Series(dtype=str)),
-        {kind(piece["columns"]): laid_out(piece, called) for piece in markdown.pieces(text) if "rows" in piece},
+        tables(text, called),
     )
 
 
 def exploratory(folder: Path, called: dict[str, str]) -> dict | None:
     """The pairs that the papers do not compare, as in `read`, from the stage's files; None where there are none."""
     file = folder / "claims.md"
-    found = markdown.pieces(file.read_text(encoding="utf-8")) if file.is_file() else []
-    tables = [piece for piece in found if "compared" in piece.get("columns", ())]
-    return laid_out(tables[0], called) if tables else None
+    return tables(file.read_text(encoding="utf-8"), called).get("exploratory") if file.is_file() else None
+
+
+def tables(text: str, called: dict[str, str]) -> dict[str, dict]:
+    """The tables of claims.md by the values of KINDS, those that are there."""
+    return {kind(piece["columns"]): laid_out(piece, called) for piece in markdown.pieces(text) if "rows" in piece}
 
 
 def count(verdicts: pd.Series) -> dict[str, int]:
