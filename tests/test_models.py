@@ -20,6 +20,7 @@ from conftest import composed
 from pipeline import cluster, mix, ngram, train, word_map
 from pipeline.commands import models, user_text
 from pipeline.commands.__main__ import VERBS, main
+from pipeline.commands.command import failed
 from pipeline.data.corpus import read_corpus
 from pipeline.data.errors import InputError
 from pipeline.data.predictions import read_predictions
@@ -226,6 +227,8 @@ def test_a_mistake_is_one_line_and_ctrl_c_another(few, monkeypatch, capsys):
     monkeypatch.setattr("pipeline.commands.score.run", interrupted)
     assert main(["score", "kn3"]) == 130
     assert capsys.readouterr().err == "error: stopped\n"
+    failed("Expected 3 fields in line 5, saw 4\n")  # so pandas says it
+    assert capsys.readouterr().err == "error: Expected 3 fields in line 5, saw 4\n"
 
 
 def test_score_marks_unknown_words_and_sums_up(command):

@@ -37,8 +37,8 @@ class Parser(argparse.ArgumentParser):
 
 
 def failed(message: str, code: int = 2) -> int:
-    """Prints the one line of an error; the exit code."""
-    print(f"error: {message}", file=sys.stderr)
+    """Prints an error as one line, also where a library's words in it are several; the exit code."""
+    print(f"error: {' '.join(message.split())}", file=sys.stderr)
     return code
 
 

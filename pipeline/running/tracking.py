@@ -37,6 +37,7 @@ GROUP = "nplm.group"
 PROCESS = "nplm.process"  # tag: host, number and start of the process that a run belongs to
 CLOCK = 60  # seconds by which the clock, and so the start of a process, may have been set since
 FAILURE = "failure"  # tag: why a run failed
+HALF_A_FILE = ".artifact.uploading.*"  # what MLflow calls an artifact until it is whole
 CURVE, COST = "curve/", "cost/"
 PARENT, NOTE = "mlflow.parentRunId", "mlflow.note.content"
 SWEEP = "NPLM_PARENT_RUN"  # set by a multirun, whose jobs then stand under its run
@@ -100,7 +101,7 @@ class Run:
         """FINISHED, FAILED with the reason, or KILLED."""
         if failure:
             self.tolerate(lambda client: client.set_tag(self.run_id, FAILURE, failure[:5000]))
-        self.tolerate(lambda client: client.set_terminated(self.run_id, status))
+        self.tolerate(lambda client: _end(client, self.run_id, status))
 
     def _log(self, metrics: Iterable[tuple[str, float, int]] = (), parameters: Iterable[tuple[str, str]] = ()) -> None:
         self.tolerate(lambda client: log_batch(client, self.run_id, metrics, parameters))
@@ -189,7 +190,18 @@ def close_dead(client: "MlflowClient", experiment: str) -> None:
     for found in client.search_runs([experiment], "attributes.status = 'RUNNING'"):
         host, *process = found.data.tags.get(PROCESS, "").split() or [""]
         if host == platform.node() and _is_gone(*map(int, process)):
-            client.set_terminated(found.info.run_id, "KILLED")
+            _end(client, found.info.run_id, "KILLED")
+
+
+def _end(client: "MlflowClient", run_id: str, status: str) -> None:
+    """Ends a run, and removes what is left of a file that was on its way into a store on this machine."""
+    from mlflow.utils.file_utils import local_file_uri_to_path
+
+    client.set_terminated(run_id, status)
+    place = client.get_run(run_id).info.artifact_uri
+    if place.startswith("file:"):
+        for half in Path(local_file_uri_to_path(place)).glob(HALF_A_FILE):
+            half.unlink(missing_ok=True)
 
 
 def _is_gone(number: int, began: int) -> bool:
