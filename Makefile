@@ -83,10 +83,10 @@ table2-repeats: .venv/installed  ## the same with what that corpus says twice; i
 ap: .venv/installed  ## Table 2 on AP News itself, for those who have it (conf/corpus/ap.yaml)
 	$(call table2_on,ap,train|cluster|ngram)
 
-# glibc gives the memory of a full softmax, or of an LSTM, back to the system after each step, and the next waits for it:
-# a tenth to a quarter of the time.
-faithful later bench: export MALLOC_MMAP_THRESHOLD_ := 1000000000
-faithful later bench: export MALLOC_TRIM_THRESHOLD_ := 1000000000
+# glibc gives the memory of a full softmax, or of a deep network, back to the system after each step, and the next waits
+# for it: a tenth to a quarter of the time.
+faithful later search bench: export MALLOC_MMAP_THRESHOLD_ := 1000000000
+faithful later search bench: export MALLOC_TRIM_THRESHOLD_ := 1000000000
 faithful: .venv/installed  ## Table 1 by the paper's own training procedure, after repro; goes on where it was stopped
 	$(call stages,experiments/faithful/dvc.yaml,train|train_without_direct)
 	$(call stages,experiments/faithful/dvc.yaml,train_on|mix)

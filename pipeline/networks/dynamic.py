@@ -38,7 +38,7 @@ def log_probabilities(
     learning.sparse = False
     mean = torch.stack([root.mean() for root in roots]).mean()
     weights = [
-        (p, p.detach().clone(), (decay * root / mean).clamp(max=1), root + epsilon * mean)
+        (p, p.detach().clone(), (decay * root / mean).clamp(max=1) if decay else None, root + epsilon * mean)
         for p, root in zip(learning.parameters(), roots, strict=True)
     ]
     scored = []
@@ -75,9 +75,10 @@ def _stretches(network: StreamNetwork, ids: np.ndarray, before: np.ndarray, mark
 
 
 @torch.no_grad()
-def _learn(weights: list[tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]], rate: float) -> None:
-    """A step of each weight (theta, theta_0, how much of the way back it goes, r + epsilon)."""
+def _learn(weights: list[tuple[torch.Tensor, torch.Tensor, torch.Tensor | None, torch.Tensor]], rate: float) -> None:
+    """A step of each weight (theta, theta_0, how much of the way back it goes or None, r + epsilon)."""
     for theta, trained, back, root in weights:
-        theta.lerp_(trained, back)
+        if back is not None:
+            theta.lerp_(trained, back)
         theta.addcdiv_(theta.grad, root, value=-rate)
         theta.grad = None
