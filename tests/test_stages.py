@@ -140,6 +140,12 @@ def test_wrong_configuration_ends_in_one_clear_line(stage, arguments, says):
     assert says in ended.stderr
 
 
+def test_what_a_list_refers_to_is_checked_too(stage):
+    ended = stage("mix", "predictions=${seed}")
+    assert ended.returncode == 2 and ended.stderr.startswith("error: predictions: Invalid value assigned")
+    assert ended.stderr.count("\n") == 1
+
+
 ONE = ["-m", "pipeline.train"]
 TWO = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", *ONE]
 

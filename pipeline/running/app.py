@@ -82,7 +82,9 @@ def run(stage: str, schema: type, main: Callable[..., None], timed: bool = False
             _check_name(stage, config.get("name"))
             for key in PATHS:
                 _check_place(config, key)
-            given = OmegaConf.to_object(config)
+            # Merged again: OmegaConf checks no list that comes by a reference to another key.
+            resolved = OmegaConf.to_container(config, resolve=True)
+            given = OmegaConf.to_object(OmegaConf.merge(OmegaConf.structured(schema), resolved))
             _check_device(config.get("device"))
             if not timed:
                 main(given)
