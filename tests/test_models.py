@@ -5,6 +5,7 @@ import io
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -229,6 +230,14 @@ def test_a_mistake_is_one_line_and_ctrl_c_another(few, monkeypatch, capsys):
     assert capsys.readouterr().err == "error: stopped\n"
     failed("Expected 3 fields in line 5, saw 4\n")  # so pandas says it
     assert capsys.readouterr().err == "error: Expected 3 fields in line 5, saw 4\n"
+
+
+def test_damaged_weights_of_a_mixture_are_named(made, few, tmp_path):
+    copied = tmp_path / "learned" / "0"
+    shutil.copytree(made / "predictions" / "beyond" / "learned" / "0", copied)
+    (copied / "weights.json").write_text('{"a": [1, null]}')
+    with pytest.raises(InputError, match=r"learned/0/weights\.json has no weights of .*: mix again"):
+        models.load("learned", read_corpus(few), [tmp_path, *places(made)], made / "clusters")
 
 
 def test_score_marks_unknown_words_and_sums_up(command):

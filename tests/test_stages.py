@@ -250,7 +250,13 @@ def test_a_training_that_is_told_to_stop_saves_first_and_is_one_run_in_mlflow(nu
     assert {file.path for file in client.list_artifacts(run.info.run_id)} == {"run.json", "metrics.json", "curve.csv"}
 
 
-def test_a_damaged_checkpoint_is_put_aside_and_training_starts_again(whole, stage, few, tmp_path):
+def _flipped(content: bytes) -> bytes:
+    middle = len(content) // 2
+    return content[:middle] + bytes([content[middle] ^ 64]) + content[middle + 1 :]
+
+
+@pytest.mark.parametrize("damaged", [lambda content: content[:-1000], _flipped], ids=["cut", "a bit of a tensor"])
+def test_a_damaged_checkpoint_is_put_aside_and_training_starts_again(damaged, whole, stage, few, tmp_path):
     command = [*command_of(ONE, few, tmp_path)]
     process = subprocess.Popen(command, cwd=ROOT, env=stage.environment, stdout=subprocess.PIPE)
     for line in process.stdout:
@@ -259,7 +265,7 @@ def test_a_damaged_checkpoint_is_put_aside_and_training_starts_again(whole, stag
     process.kill()
     process.communicate()
     (checkpoint_file,) = (tmp_path / "checkpoints").glob("*.pt")
-    checkpoint_file.write_bytes(checkpoint_file.read_bytes()[:-1000])
+    checkpoint_file.write_bytes(damaged(checkpoint_file.read_bytes()))
     ended = subprocess.run(command, cwd=ROOT, env=stage.environment, text=True, capture_output=True)
     assert ended.returncode == 0 and f"the file is now {checkpoint_file.with_suffix('.damaged')}" in ended.stdout
     assert (tmp_path / "out" / "weights.safetensors").read_bytes() == (whole / "weights.safetensors").read_bytes()

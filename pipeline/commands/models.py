@@ -160,7 +160,10 @@ def _mixture(folder: Path, run: record.Record, corpus: Corpus, places: Sequence[
     models = [_without_share(*find(name, corpus, places), corpus, places, clusters) for name in names]
     if list(weights) == names:
         return Mixture(models, np.array(list(weights.values())), None)
-    fitted = {q: np.array([a[name] for name in names]) for q, a in weights.items()}
-    everywhere = fitted.pop("everywhere")
+    try:
+        fitted = {int(q): np.array([a[name] for name in names]) for q, a in weights.items() if q != "everywhere"}
+        everywhere = np.array([weights["everywhere"][name] for name in names])
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise InputError(f"{folder / 'weights.json'} has no weights of {', '.join(names)}: mix again") from error
     counted = counts.count(corpus.train, interpolated.ORDER - 1, len(corpus.vocabulary))
-    return Mixture(models, bins.BinWeights({int(q): a for q, a in fitted.items()}, everywhere), counted)
+    return Mixture(models, bins.BinWeights(fitted, everywhere), counted)

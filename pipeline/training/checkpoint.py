@@ -5,6 +5,7 @@ import json
 import logging
 import pickle
 import time
+import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -77,8 +78,11 @@ class CheckpointFile:
 def read_state(path: Path) -> dict:
     """The state of a training, as write left it. Raises InputError where the file is damaged."""
     try:
+        with zipfile.ZipFile(path) as archive:  # torch checks no sums
+            if part := archive.testzip():
+                raise zipfile.BadZipFile(f"{part} has another checksum")
         return torch.load(path, weights_only=True, map_location="cpu")
-    except (RuntimeError, EOFError, pickle.UnpicklingError) as error:
+    except (RuntimeError, EOFError, ValueError, pickle.UnpicklingError, zipfile.BadZipFile) as error:
         raise InputError(f"{path} is damaged: {error}") from error
 
 
