@@ -311,11 +311,15 @@ return {width: document.documentElement.scrollWidth,
 
 def look(browser, file, width, scheme="light", media="screen", height=800):
     """What LOOK finds on the page at a width, as a phone's where that is narrow."""
+    from selenium.webdriver.support.wait import WebDriverWait
+
     size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500}
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
     features = [{"name": "prefers-color-scheme", "value": scheme}]
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": media, "features": features})
     browser.get(file.as_uri())
+    # On a busy machine `get` has come back from a page that was not all there.
+    WebDriverWait(browser, 30).until(lambda _: browser.execute_script("return document.readyState") == "complete")
     return browser.execute_script(LOOK)
 
 
