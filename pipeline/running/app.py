@@ -84,7 +84,7 @@ def run(stage: str, schema: type, main: Callable[..., None], timed: bool = False
                 _check_place(config, key)
             # Merged again: OmegaConf checks no list that comes by a reference to another key.
             resolved = OmegaConf.to_container(config, resolve=True)
-            given = OmegaConf.to_object(OmegaConf.merge(OmegaConf.structured(schema), resolved))
+            given = OmegaConf.to_object(OmegaConf.merge(config, resolved))
             _check_device(config.get("device"))
             if not timed:
                 main(given)
