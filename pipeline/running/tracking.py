@@ -37,7 +37,7 @@ GROUP = "nplm.group"
 PROCESS = "nplm.process"  # tag: host, number and start of the process that a run belongs to
 CLOCK = 60  # seconds by which the clock, and so the start of a process, may have been set since
 FAILURE = "failure"  # tag: why a run failed
-HALF_A_FILE = ".artifact.uploading.*"  # what MLflow calls an artifact until it is whole
+HALF_AN_ARTIFACT = ".artifact.uploading.*"  # what MLflow calls an artifact until it is whole
 CURVE, COST = "curve/", "cost/"
 PARENT, NOTE = "mlflow.parentRunId", "mlflow.note.content"
 SWEEP = "NPLM_PARENT_RUN"  # set by a multirun, whose jobs then stand under its run
@@ -200,7 +200,7 @@ def _end(client: "MlflowClient", run_id: str, status: str) -> None:
     client.set_terminated(run_id, status)
     place = client.get_run(run_id).info.artifact_uri
     if place.startswith("file:"):
-        for half in Path(local_file_uri_to_path(place)).glob(HALF_A_FILE):
+        for half in Path(local_file_uri_to_path(place)).glob(HALF_AN_ARTIFACT):
             half.unlink(missing_ok=True)
 
 
