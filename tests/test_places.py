@@ -1,6 +1,10 @@
 """What a stage will write is looked at before it works, and what a killed one left is removed."""
 
 import os
+import signal
+import subprocess
+import sys
+import time
 
 import pytest
 from omegaconf import OmegaConf
@@ -8,6 +12,7 @@ from omegaconf import OmegaConf
 from pipeline.data.errors import InputError
 from pipeline.data.files import write_json
 from pipeline.running import app, tracking
+from pipeline.running.keys import ROOT
 
 
 def checked(key: str, place: object) -> None:
@@ -89,6 +94,21 @@ def test_a_database_that_cannot_be_opened_is_said_at_once(tmp_path, monkeypatch)
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}")  # a folder
     with pytest.raises(tracking.unreachable(), match="unable to open database file"):
         tracking.open_client()
+
+
+def test_a_process_killed_while_it_makes_the_database_leaves_none(tmp_path, monkeypatch):
+    """Of half its tables MLflow would say at every later run that they are there already."""
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'mlflow.db'}")
+    code = "from pipeline.running import tracking; tracking.open_client()"
+    process = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT)
+    new = tmp_path / "mlflow.db.new" / "mlflow.db"
+    while process.poll() is None and not (new.is_file() and new.stat().st_size):
+        time.sleep(0.001)
+    process.kill()
+    assert process.wait() == -signal.SIGKILL
+    assert not (tmp_path / "mlflow.db").exists()
+    assert tracking.open_client().search_experiments()
+    assert [path.name for path in tmp_path.iterdir()] == ["mlflow.db"]
 
 
 def test_an_address_that_is_none_is_a_store_out_of_reach(monkeypatch):

@@ -11,6 +11,7 @@ import logging
 import os
 import platform
 import re
+import shutil
 import subprocess
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -285,7 +286,8 @@ def close_sweep(parent: Run, experiment: str, failures: Mapping[str, str]) -> No
 
 
 def open_client() -> "MlflowClient":
-    """A client of a store that exists: two processes that create one SQLite file at the same time break it."""
+    """A client of a store that exists: two processes that create one SQLite file at the same time break it, and so does
+    one that is killed while it creates it."""
     from mlflow import MlflowClient
 
     for name in ("mlflow", "alembic"):  # they tell of every table of a new database
@@ -298,12 +300,31 @@ def open_client() -> "MlflowClient":
         raise PermissionError(f"MLFLOW_TRACKING_URI={uri}: it can't be written")
     try:
         with store_lock():
+            if file and not file.exists():
+                _make_database(uri, file)
             _check_opens(uri)
             client = MlflowClient(uri)
-            client.search_experiments(max_results=1)  # makes a database that is not there yet
+            client.search_experiments(max_results=1)  # makes the tables of an empty database
     except ValueError as error:  # an address that is none
         raise ConnectionError(f"MLFLOW_TRACKING_URI={uri}: {error}") from error
     return client
+
+
+def _make_database(uri: str, file: Path) -> None:
+    """Makes a SQLite database beside its place and then moves it there: MLflow can't go on from half its tables."""
+    from mlflow.db import upgrade
+    from sqlalchemy.engine import make_url
+
+    folder = file.with_name(f"{file.name}.new")
+    shutil.rmtree(folder, ignore_errors=True)  # of a process that was killed
+    folder.mkdir()
+    try:
+        new = make_url(uri).set(database=str(folder / file.name)).render_as_string(hide_password=False)
+        _check_opens(new)
+        upgrade.callback(new)
+        (folder / file.name).replace(file)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _check_opens(uri: str) -> None:

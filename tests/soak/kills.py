@@ -109,7 +109,7 @@ def _published(few: Few, sent: signal.Signals, name: str, folder: Path) -> str:
         store = f"MLFLOW_TRACKING_URI=sqlite:///{root}/mlflow.db"
         return ["env", store, sys.executable, "-m", "pipeline.commands", "publish", "--root", str(root), "--models"]
 
-    killed = Killed(command, _environment(folder), lambda root: (root / "mlflow.db").is_file())
+    killed = Killed(command, _environment(folder), lambda root: any(root.glob("mlflow.db*")))
     return killed.tried(sent, name, folder) or published(folder / "killed")
 
 
