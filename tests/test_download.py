@@ -4,6 +4,7 @@ import hashlib
 import io
 import logging
 import lzma
+import os
 import subprocess
 import sys
 import tarfile
@@ -114,6 +115,11 @@ def damaged_deflated_zip(path, texts):
     return path
 
 
+def pipe(path, texts):
+    os.mkfifo(path)  # to read it would wait for ever
+    return path
+
+
 @pytest.mark.parametrize(
     ("make", "says"),
     [
@@ -125,6 +131,7 @@ def damaged_deflated_zip(path, texts):
         (damaged_deflated_zip, "damaged or cut short"),
         (cut_short, "neither a whole zip or tar|damaged or cut short"),
         (lambda path, texts: path, "no such file"),
+        (pipe, "neither file nor folder"),
     ],
 )
 def test_a_bad_archive_is_refused_and_nothing_is_lost(tmp_path, make, says):

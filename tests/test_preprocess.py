@@ -1,6 +1,7 @@
 """The stage preprocess on texts of a user's own: files, lines, encodings, and what it says of those it can't read."""
 
 import io
+import os
 import random
 import zipfile
 from itertools import chain
@@ -139,6 +140,7 @@ def test_the_bar_counts_the_bytes_of_all_files(tmp_path, monkeypatch):
             ["corpus=text", "corpus.raw=HERE/nowhere"],
             r"/nowhere: no such file or folder; give .*conf/corpus/text\.yaml",
         ),
+        (["corpus=text", "corpus.raw=HERE/pipe"], r"/pipe: is neither file nor folder; give the right place"),
         (["corpus=text", "corpus.raw=HERE"], r"no file there matches corpus\.files=.*found: a\.md, b\.md; give"),
         (["corpus=ap", "corpus.raw=HERE/nowhere"], r"no such file or folder; give .*conf/corpus/ap\.yaml"),
         (
@@ -166,6 +168,7 @@ def test_the_bar_counts_the_bytes_of_all_files(tmp_path, monkeypatch):
 def test_what_cannot_be_read_says_which_key_and_what_to_do(tmp_path, options, says):
     for name in ("a.md", "b.md"):
         (tmp_path / name).write_text("text")
+    os.mkfifo(tmp_path / "pipe")  # to read it would wait for ever
     options = [option.replace("HERE", str(tmp_path)) for option in options]
     with pytest.raises(InputError, match=says) as caught:
         preprocess.main(composed("preprocess", preprocess.Config, *options, f"out={tmp_path}/out"))

@@ -61,17 +61,18 @@ def _files(source: Path) -> Iterator[list[tuple[str, Callable[[], bytes]]]]:
     if source.is_dir():
         paths = (path for path in sorted(source.rglob("*")) if path.is_file())
         yield [(path.relative_to(source).as_posix(), path.read_bytes) for path in paths]
+    elif not source.is_file():
+        what = "is neither file nor folder" if source.exists() else "no such file or folder"
+        raise InputError(f"{source}: {what}")
     elif zipfile.is_zipfile(source):
         with zipfile.ZipFile(source) as archive:
             members = (member for member in archive.infolist() if not member.is_dir())
             yield [(member.filename, partial(archive.read, member)) for member in members]
-    elif source.is_file() and tarfile.is_tarfile(source):
+    elif tarfile.is_tarfile(source):
         with tarfile.open(source) as archive:
             members = (member for member in archive.getmembers() if member.isfile())
             yield [
                 (member.name, partial(lambda found: archive.extractfile(found).read(), member)) for member in members
             ]
-    elif source.exists():
-        yield [(source.name, source.read_bytes)]
     else:
-        raise InputError(f"{source}: no such file or folder")
+        yield [(source.name, source.read_bytes)]
