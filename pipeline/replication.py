@@ -14,7 +14,7 @@ from pipeline.running import app
 
 SPLITS = ("valid", "test")
 YARDSTICK = "kn5"
-TITLES = {"paper": "the paper", "procedure": "its procedure", "recipe": "today's recipe"}
+TITLES = {"paper": "the paper", "procedure": "the paper's procedure", "recipe": "today's recipe"}
 
 log = logging.getLogger(__name__)
 

@@ -211,7 +211,7 @@ def test_what_the_readme_counts_in_its_table_is_there():
     assert words.format(valid, test) in said
     words = "Today's recipe reaches the paper's ratio in {} of the ten rows on validation and in {} on test."
     assert words.format(*reached["recipe"]) in said
-    words = "is better than {} of the ten rows by its procedure and than {} by today's recipe, on both splits"
+    words = "is better than {} of the ten rows by the paper's procedure and than {} by today's recipe, on both splits"
     assert words.format(beaten["procedure"], beaten["recipe"]) in said
 
 
@@ -245,12 +245,12 @@ def test_what_the_readme_says_of_yardsticks_epochs_and_mixing_is_in_the_tables()
     by_class = [reached(each, "class500-3", "class500-3")["both"] for each in (short, long)]
     by_class += {reached(each, "class500-3", "class500-3", "")["both"] for each in (short, long)}  # one number
     words = (
-        "{} of the ten rows by its procedure reach the paper's ratio on both splits, and {} after 20 epochs, but {} "
+        "{} of the ten rows by the paper's procedure reach its ratio on both splits, and {} after 20 epochs, but {} "
         "with share."
     )
     assert words.format(*by_class) in said and len(by_class) == 3
     by_srilm = [reached(each, "kn5-srilm", "kn5")["both"] for each in (short, long)]
-    assert "Over Kneser-Ney 5 in SRILM's back-off form the counts are {} and {}.".format(*by_srilm) in said
+    assert "Over Kneser-Ney 5 in SRILM's back-off form, raw, {} do, and {} after 20 epochs.".format(*by_srilm) in said
     gains = {}
     for name, ending in (("faithful", "_raw"), ("table1", "_raw"), ("table1", "")):
         networks = ["mlp1", "mlp3", "mlp5", "mlp7", "mlp9"]
@@ -288,6 +288,26 @@ def test_the_headline_in_the_readme_is_the_claims():
 def test_what_came_after_stands_in_the_readme_as_the_report_has_it():
     assert (ROOT / "reports" / "timeline" / "timeline.md").read_text() in README
     assert "![Test perplexity by the year" in README.split("\n## ")[0]  # the picture at the top
+
+
+def test_what_the_readme_says_of_what_came_after_is_in_its_table():
+    said = " ".join(README.split())
+    rows = pd.read_csv(ROOT / "reports" / "timeline" / "timeline.csv", index_col="name")
+    shown = {name: f"{line['valid']:.1f} / {line['test']:.1f}" for name, line in rows.iterrows()}
+    for name, words in (
+        ("awd-lstm", "regularised after Merity and others, has {} (validation / test, with share)"),
+        ("mlp1", "where MLP1 by today's recipe has {}."),
+        ("everything", "mixed with the other networks and the n-grams, have {}."),
+        ("dynamic-average", "after it is scored (dynamic evaluation), has {}."),
+    ):
+        assert words.format(shown[name]) in said, name
+    steps = pd.read_csv(ROOT / "reports" / "timeline" / "steps.csv")
+    went = [f"{100 * line.valid_share:.0f} / {100 * line.test_share:.0f} %" for line in steps.itertuples()]
+    words = (
+        "by the paper's procedure goes {}, today's recipe {}, the LSTM, which reads all words before and has a recipe "
+    )
+    words += "and size of its own, {}, dynamic evaluation {}, and the average {}."
+    assert words.format(*went) in said
 
 
 def test_a_table_says_what_its_figures_are_of():
@@ -364,6 +384,7 @@ def test_the_figures_of_table2_in_the_text_are_the_reports():
         (repeats, "interpolated3", "network and trigram has {} of the trigram's", "(one seed) the ratios are {} and"),
         (repeats, "kn5", "and {} of the interpolated Kneser-Ney 5's (one seed)", "and {}: there Kneser-Ney 5"),
         (shown, "interpolated3", "{}", "mixed with the trigram has {} of the trigram's"),
+        (shown, "best-ngram-500", "{}", "which the paper does not have, its ratio is {}."),
         (shown, "kn5", "{}", "and {} of our interpolated Kneser-Ney 5's"),
     ):
         both = figures["valid"]["large-mixed", over], figures["test"]["large-mixed", over]

@@ -69,18 +69,24 @@ def main() -> int:
                 badly += 1
                 print(f"{name}: {trial.name}: {said}", file=sys.stderr)
     if not given.no_report:
-        REPORT.write_text(report(log, state), encoding="utf-8")
+        REPORT.write_text(report(log, state, made), encoding="utf-8")
         print(REPORT.read_text(encoding="utf-8"))
     return int(badly > 0)
 
 
-def report(log: Path, state: str) -> str:
-    """How many of each class were tried, and which went badly."""
+def report(log: Path, state: str, made: few.Few) -> str:
+    """How many of each class were tried, and which went badly; what each class is."""
     table = pd.read_csv(log, names=["class", "trial", "badly"], keep_default_na=False)
     badly = table[table["badly"] != ""]
     counted = table.groupby("class").agg(tried=("trial", "size"), badly=("badly", lambda said: (said != "").sum()))
-    counted.insert(1, "well", counted["tried"] - counted["badly"])
-    text = ["# Faults, counted", f"Written by `make soak`; commit {state}.", counted.to_markdown()]
+    counted.insert(0, "there are", [sum(1 for _ in CLASSES[name].trials(made)) for name in counted.index])
+    counted.insert(2, "well", counted["tried"] - counted["badly"])
+    text = [
+        "# Faults, counted",
+        f"Written by `make soak`; commit {state}. A trial makes one fault.",
+        counted.to_markdown(),
+    ]
+    text += ["\n".join(f"- *{name}*. {' '.join(CLASSES[name].__doc__.split())}" for name in counted.index)]
     if len(badly):
         shown = badly.head(SHOWN)
         text += ["What went badly" + f", {SHOWN} of {len(badly)}:" * (len(badly) > SHOWN)]
