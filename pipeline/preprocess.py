@@ -134,8 +134,8 @@ def _texts(corpus: CorpusConfig, bar: tqdm) -> Iterator[tuple[str, Iterable[text
 def _paths(corpus: CorpusConfig) -> list[Path]:
     """The texts' files: by name, or a file a split."""
     raw = Path(corpus.raw)
-    if not raw.is_file() and not raw.is_dir():
-        raise _nothing_usable(corpus, "is neither file nor folder" if raw.exists() else "no such file or folder")
+    if what := archives.unreadable(raw):
+        raise _nothing_usable(corpus, what)
     files = sorted(path for path in raw.rglob("*") if path.is_file()) if raw.is_dir() else [raw]
     there = "found: " + (", ".join(path.name for path in files[:5]) + ", ..." * (len(files) > 5) or "nothing")
     if corpus.by_file:

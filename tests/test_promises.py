@@ -16,6 +16,7 @@ import pytest
 import yaml
 from conftest import composed, resolved
 from dvc.repo import Repo
+from omegaconf import OmegaConf
 
 from benchmarks import race
 from pipeline import claims, report
@@ -394,6 +395,20 @@ def test_the_figures_of_table2_in_the_text_are_the_reports():
     ):
         both = figures["valid"]["large-mixed", over], figures["test"]["large-mixed", over]
         assert in_page.format("{1} ({0})".format(*both)) in table2 and in_readme.format("{} / {}".format(*both)) in said
+
+
+def test_what_the_readme_says_of_table2s_network_is_the_claims_and_the_configuration():
+    said = " ".join(README.split())
+    model = OmegaConf.load(ROOT / "conf" / "model" / "large.yaml")
+    assert model.direct and f"n = {model.n}, h = {model.h}, m = {model.m}, with direct connections" in said
+    claims = pd.read_csv(ROOT / "reports" / "claims" / "table2" / "claims.csv").query("reading == 'raw'")
+    claims = claims[claims["says"] == "the mixed network is better than the best n-gram"].set_index("split")
+    better = {
+        who: " / ".join(f"{100 * claims.loc[split, who]:.1f}" for split in ("valid", "test"))
+        for who in ("ours", "paper")
+    }
+    words = "it is {ours} % better than the best single n-gram, where the paper's is {paper} %."
+    assert words.format(**better) in said
 
 
 def test_the_requirements_are_all_pinned_and_name_no_address():

@@ -6,9 +6,8 @@ import pandas as pd
 
 from pipeline.reporting.table import Table
 
+TRAINED = "Networks trained by {training}; seeds: {seeds}.\n"
 HEAD = """\
-Networks trained by {training}; seeds: {seeds}.
-
 A figure is the perplexity of `than` over that of `better`, less 1, in the geometric mean over seeds. Of several
 models it is about the one whose raw perplexity is lowest on validation, ours here and the paper's there. `raw`: as
 the models give it, which is what the papers read; `with share`: after the last step for words that training never
@@ -20,15 +19,6 @@ another seed may change the verdict. The verdicts are not adjusted for their num
 optimistic: recipe, stopping and weights were chosen there. The claims were worded anew on 2026-11-23, when their
 figures were known; docs/results.md shows what that changed.
 """
-PAIRS_ALONE = """\
-Networks trained by {training}; seeds: {seeds}.
-
-Exploratory, what we found beyond the papers: no claim of theirs, and no verdict. A figure is the perplexity of `other`
-over that of `model`, less 1, in the geometric mean over seeds. `raw`: as the models give it; `with share`: after the
-last step for words that training never shows. The 95 % intervals resample the texts, both models on the same ones, and
-hold the spread of the seeds where there are several; `one seed`: the interval does not hold it. Validation figures are
-optimistic: recipe, stopping and weights were chosen there.
-"""
 CURVES = """\
 Read off learning curves: validation perplexity on the tokens that early stopping reads, one seed, no interval. Where
 the rate falls to nothing, the last epoch is nearly always the best.
@@ -36,6 +26,13 @@ the rate falls to nothing, the last epoch is nearly always the best.
 EXPLORATORY = """\
 Exploratory, what we found beyond the papers: no claim of theirs, and no verdict. A figure is the perplexity of
 `other` over that of `model`, less 1.
+"""
+# What HEAD says of figures, where no claim stands above the pairs.
+WITHOUT_CLAIMS = """\
+It is the geometric mean over seeds. `raw`: as the models give it; `with share`: after the last step for words that
+training never shows. The 95 % intervals resample the texts, both models on the same ones, and hold the spread of the
+seeds where there are several; `one seed`: the interval does not hold it. Validation figures are optimistic: recipe,
+stopping and weights were chosen there.
 """
 
 
@@ -46,8 +43,8 @@ def markdown(
     table: Table, claims: pd.DataFrame, curves: pd.DataFrame, pairs: pd.DataFrame, incomparable: list[object]
 ) -> str:
     """The page; claims, curves, pairs: the stage's lines; incomparable: what it can't judge."""
-    claimed = len(claims) or len(curves) or len(incomparable)
-    parts = [(HEAD if claimed else PAIRS_ALONE).format(training=table.training, seeds=len(table.seeds))]
+    judged = len(claims) + len(curves) + len(incomparable) > 0
+    parts = [TRAINED.format(training=table.training, seeds=len(table.seeds)), *[HEAD] * judged]
     if len(claims):
         parts.append(_table(_wide(claims, _claim)))
     if len(curves):
@@ -56,7 +53,7 @@ def markdown(
         lines = [{"says": each.says, "where": each.where, "why": each.why} for each in incomparable]
         parts.append(f"Not comparable:\n\n{_table(pd.DataFrame(lines).rename(columns=SAYS))}")
     if len(pairs):
-        parts.append(f"{EXPLORATORY}\n" * bool(claimed) + _table(_wide(pairs, _pair)))
+        parts += [EXPLORATORY, *[WITHOUT_CLAIMS] * (not judged), _table(_wide(pairs, _pair))]
     return "\n".join(parts)
 
 

@@ -48,6 +48,14 @@ def read(source: Path, named: Callable[[str], str | None]) -> dict[str, bytes]:
         raise InputError(f"{source}: can't be read, damaged or cut short: {error}") from error
 
 
+def unreadable(source: Path) -> str:
+    """What is wrong with a place that is neither a file nor a folder, such as a pipe, which would be waited for; else
+    nothing."""
+    if source.is_file() or source.is_dir():
+        return ""
+    return "is neither file nor folder" if source.exists() else "no such file or folder"
+
+
 def pack(texts: dict[str, bytes], path: Path) -> None:
     """One zip of all texts, the same bytes for the same texts."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -61,8 +69,7 @@ def _files(source: Path) -> Iterator[list[tuple[str, Callable[[], bytes]]]]:
     if source.is_dir():
         paths = (path for path in sorted(source.rglob("*")) if path.is_file())
         yield [(path.relative_to(source).as_posix(), path.read_bytes) for path in paths]
-    elif not source.is_file():
-        what = "is neither file nor folder" if source.exists() else "no such file or folder"
+    elif what := unreadable(source):
         raise InputError(f"{source}: {what}")
     elif zipfile.is_zipfile(source):
         with zipfile.ZipFile(source) as archive:
