@@ -17,13 +17,13 @@ import torch
 from torch import Tensor, nn
 
 from benchmarks import setting, zipf
-from pipeline.networks import energy, feedforward
-from pipeline.networks.base import build
-from pipeline.networks.softmax import log_partition
-from pipeline.training import trainer as trainer_file
-from pipeline.training.products import by_onednn
-from pipeline.training.recipe import Recipe
-from pipeline.training.trainer import Trainer
+from pipeline.config.recipe import Recipe
+from pipeline.core.families import energy, feedforward
+from pipeline.core.networks.base import build
+from pipeline.core.networks.softmax import log_partition
+from pipeline.core.training import trainer as trainer_file
+from pipeline.core.training.products import by_onednn
+from pipeline.core.training.trainer import Trainer
 
 VOCABULARY = 17_907  # Brown's
 SCORED = 1024  # contexts

@@ -22,6 +22,5 @@ for w in mixed learned by-frequency with-kn5; do run mix $S mix=$w network=mlp1 
 run shortlist $S network=cycling3/0 size=50 data=$D predictions=[$P] out=$P/short/0
 run out_of_vocabulary $S network=mlp1/0 csv=$S/oov.csv data=$D predictions=[$P] out=$S/unknown/mlp1
 run word_map $S plane=plane neighbours=mlp1 words=[said] data=$D predictions=[$P] out=$S/words
-run report $S table=demo "table.models={train: [mlp1, mlp9], ngram: [interpolated3, kn3]}" "table.mix={networks: [mlp1], ways: [mixed, learned, by-frequency]}" table.predictions=[$P] clusters= data=$D out=$S/report
 
 rm -rf $S/run $S/t.json $S/ck

@@ -17,10 +17,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from pipeline.data import evaluation
+from pipeline.core.common import evaluation
+from pipeline.core.ngrams import counts, kneser_ney
 from pipeline.data.corpus import Corpus, read_corpus
 from pipeline.data.errors import InputError
-from pipeline.ngrams import counts, kneser_ney
 
 ORDER = 5
 REPEATS = 5

@@ -19,9 +19,9 @@ import torch.distributed as dist
 import torch.multiprocessing as multiprocessing
 
 from benchmarks import setting, zipf
-from pipeline.networks.feedforward import Network
+from pipeline.core import parallel
+from pipeline.core.families.feedforward import Network
 from pipeline.running import app
-from pipeline.training import parallel
 
 
 @dataclass(frozen=True)

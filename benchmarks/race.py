@@ -22,11 +22,11 @@ import torch
 
 from benchmarks import setting
 from benchmarks.contestants import Task
-from pipeline.data import evaluation
-from pipeline.networks.base import contexts
+from pipeline.core.common import evaluation
+from pipeline.core.networks.base import contexts
+from pipeline.core.training.trainer import stopping_tokens
 from pipeline.running import app, tracking
-from pipeline.training.processes import cores
-from pipeline.training.trainer import stopping_tokens
+from pipeline.running.processes import cores
 
 MODELS = ["mlp1", "mlp9"]
 CONTESTANTS = ["ours", "sparse_bfloat16", "sparse", "sampled", "compiled", "adaptive", "full"]  # the slowest last

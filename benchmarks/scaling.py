@@ -13,7 +13,8 @@ import psutil
 
 from benchmarks import setting, zipf
 from pipeline import ngram
-from pipeline.ngrams import counts, exchange, kneser_ney
+from pipeline.core.clustering import exchange
+from pipeline.core.ngrams import counts, kneser_ney
 from pipeline.reporting import style
 from pipeline.running import app
 

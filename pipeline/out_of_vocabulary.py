@@ -1,52 +1,36 @@
 """Stage out_of_vocabulary: what a word outside the vocabulary gains from features of its own (paper, section 5.1).
 
-The words of the vocabulary that training never shows are held-out words whose names are known. Where such a word comes
-for the first time in a split, it gets the features that the network expects there, and keeps them. The words after it
-are scored three times: with the merged symbol `<unk>` in its place, with the features that the network has for it,
-which training never moved towards anything, and with the new ones. The energy network can score the word itself too,
-where it comes again.
+pipeline/core/beyond/held_out.py says which words are held out, and how they are scored.
 """
 
 import logging
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import torch
-from tqdm import tqdm
 
+from pipeline.config.stages import OutOfVocabulary
+from pipeline.core.beyond import held_out
+from pipeline.core.common.evaluation import perplexity
+from pipeline.core.common.symbols import UNKNOWN
+from pipeline.core.networks.base import Network
 from pipeline.data.corpus import Corpus, read_corpus
 from pipeline.data.errors import InputError
-from pipeline.data.evaluation import perplexity
 from pipeline.data.files import write_json
 from pipeline.data.predictions import folder_of
-from pipeline.data.symbols import UNKNOWN
-from pipeline.networks import new_words
-from pipeline.networks.base import BATCH, Network, contexts, score
-from pipeline.networks.saved import read_network
+from pipeline.data.weights import read_network
 from pipeline.reporting import resampling
 from pipeline.reporting.by_text import texts_of
 from pipeline.running import app
+from pipeline.running.progress import Bar
 from pipeline.running.recorded import recorded
+
+COLUMNS = ["words", "tokens", "merged", "untrained", "expected", "ratio", "low", "high"]
 
 log = logging.getLogger(__name__)
 
 
-@dataclass
-class Config:
-    """conf/out_of_vocabulary.yaml."""
-
-    name: str
-    network: str
-    data: str
-    predictions: list[str]
-    out: str
-    csv: str
-    timing: str
-
-
-def main(config: Config) -> None:
+def main(config: OutOfVocabulary) -> None:
     """Writes the table of perplexities to config.csv, and the same figures to out_of_vocabulary.json in config.out."""
     corpus = read_corpus(config.data)
     network = read_network(folder_of(config.network, config.predictions), len(corpus.vocabulary))
@@ -69,65 +53,21 @@ def check_family(name: str, network: Network) -> None:
 
 
 def compare(network: Network, corpus: Corpus, split: str) -> pd.DataFrame:
-    """Two lines of a split, the second by an energy network alone: after, the tokens with a held-out word in their
-    context; itself, the held-out words where they come again.
+    """A split's lines of held_out.log_probabilities.
 
     Columns: words and tokens; the perplexities merged, untrained and expected; ratio, of expected over merged
-    (itself: over untrained), with low and high, its 95 % interval over texts. As targets all words keep the place
-    that training gave them, but for the line itself, where held-out words get the mean bias of the rarest trained.
+    (itself: over untrained), with low and high, its 95 % interval over texts.
     """
-    ids, before, n = corpus.ids(split).astype(np.int64), corpus.before(split), network.architecture.n
-    unknown = corpus.vocabulary.index(UNKNOWN)
-    held_out = corpus.unseen & (np.arange(len(corpus.vocabulary)) != unknown)
-    places = np.flatnonzero(held_out[ids])
-    if not len(places):
-        raise InputError(f"{split} has no word of the vocabulary that training never shows, so none can be held out")
-    words, first, number = np.unique(ids[places], return_index=True, return_inverse=True)
-    context = contexts(ids, before, n, corpus.mark)
-    features = _expected(network, context[places[first]])
-    merged, renamed = ids.copy(), ids.copy()
-    merged[places], renamed[places] = unknown, len(network.b) + number  # the ids of with_words
-    merged, renamed = (contexts(stream, before, n, corpus.mark) for stream in (merged, renamed))
-
-    after = np.flatnonzero((renamed >= len(network.b)).any(1))
-    larger = new_words.with_words(network, features)
-    lines = {
-        "after": {
-            "merged": score(network, merged[after], ids[after]),
-            "untrained": score(network, context[after], ids[after]),
-            "expected": score(larger, renamed[after], ids[after]),
-        }
-    }
-    at = {"after": after, "itself": np.delete(places, first)}
-    if new_words.scores_new_words(network):
-        again, own = at["itself"], len(network.b) + np.delete(number, first)
-        larger = new_words.with_words(network, features, _rare_bias(network, corpus).expand(len(words)))
-        lines["itself"] = {
-            "untrained": score(network, context[again], ids[again]),
-            "expected": score(larger, renamed[again], own),
-        }
-    texts = texts_of(corpus, split)
-    found = {}
-    for name, scored in lines.items():
-        ratio = _ratio(texts, at[name], scored["expected"], scored.get("merged", scored["untrained"]))
-        found[name] = {"words": len(words), "tokens": len(at[name])} | {k: perplexity(v) for k, v in scored.items()}
-        found[name] |= {"ratio": ratio.value, "low": ratio.low, "high": ratio.high}
-    columns = ["words", "tokens", "merged", "untrained", "expected", "ratio", "low", "high"]
-    return pd.DataFrame.from_dict(found, orient="index", columns=columns)
-
-
-def _expected(network: Network, context: np.ndarray) -> torch.Tensor:
-    """The features that a network expects after each context (B, n-1), (B, m)."""
-    parts = torch.from_numpy(context).split(BATCH // 4)
-    return torch.cat(
-        [new_words.expected_features(network, part) for part in tqdm(parts, desc="features", disable=None)]
-    )
-
-
-def _rare_bias(network: Network, corpus: Corpus) -> torch.Tensor:
-    """The mean bias (1,) of the words that training shows least often."""
     counts = np.bincount(corpus.train, minlength=len(corpus.vocabulary))
-    return network.b.detach()[torch.from_numpy(counts == counts[counts > 0].min())].mean().reshape(1)
+    of_split = corpus.ids(split), corpus.before(split), corpus.mark, counts, corpus.vocabulary.index(UNKNOWN)
+    with Bar("features") as bar:
+        words, lines = held_out.log_probabilities(network, *of_split, bar)
+    texts, table = texts_of(corpus, split), {}
+    for name, (places, scored) in lines.items():
+        ratio = _ratio(texts, places, scored["expected"], scored.get("merged", scored["untrained"]))
+        table[name] = {"words": words, "tokens": len(places)} | {way: perplexity(p) for way, p in scored.items()}
+        table[name] |= {"ratio": ratio.value, "low": ratio.low, "high": ratio.high}
+    return pd.DataFrame.from_dict(table, orient="index", columns=COLUMNS)
 
 
 def _ratio(texts: pd.DataFrame, places: np.ndarray, own: np.ndarray, other: np.ndarray) -> resampling.Estimate:
@@ -138,4 +78,4 @@ def _ratio(texts: pd.DataFrame, places: np.ndarray, own: np.ndarray, other: np.n
 
 
 if __name__ == "__main__":
-    app.run("out_of_vocabulary", Config, main)
+    app.run("out_of_vocabulary", main)

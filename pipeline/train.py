@@ -1,10 +1,10 @@
 """Stage train: one network with one seed, from ids to weights, learning curve and log-probabilities."""
 
 import logging
-import os
 import shutil
 import time
-from dataclasses import asdict, dataclass
+from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -13,60 +13,29 @@ import torch
 from safetensors.torch import save_file
 from tqdm.contrib.logging import logging_redirect_tqdm
 
-from pipeline.data.constraints import at_least, check
+from pipeline.config.stages import Train
+from pipeline.core.text.build import digest
+from pipeline.core.training.train import Trained, train
+from pipeline.core.training.trainer import Epoch, Progress, Watch
 from pipeline.data.corpus import Corpus, read_corpus
 from pipeline.data.errors import InputError
-from pipeline.data.files import digest, read_array
+from pipeline.data.files import read_array
 from pipeline.data.predictions import write_predictions
 from pipeline.data.record import Record, check_corpus, describe, read
-from pipeline.networks.base import Architecture, Network
-from pipeline.running import app, tracking
+from pipeline.running import app, checkpoint, interrupts, processes, tracking
 from pipeline.running.recorded import recorded
-from pipeline.training import checkpoint, interrupts, processes
-from pipeline.training.recipe import Recipe
-from pipeline.training.trainer import Epoch, Progress, Trainer
+from pipeline.running.shapes import family_of
 
 STATE = "state.pt"  # a checkpoint of the end, for a training that goes on from there
 
 log = logging.getLogger(__name__)
 
 
-@dataclass
-class Config:
-    """conf/train.yaml."""
-
-    name: str
-    model: Architecture
-    recipe: Recipe
-    data: str
-    seed: int = at_least(0)
-    device: str
-    parallel: str
-    score_train: bool
-    features: str
-    checkpoints: str
-    checkpoint_seconds: float = at_least(0)
-    keep_state: bool
-    resume: str
-    out: str
-    timing: str
-
-    def __post_init__(self):
-        check(self)
-        try:
-            torch.device(self.device)
-        except RuntimeError:
-            raise InputError(f"device={self.device}: choose cpu, cuda or cuda:N") from None
-        if self.device.startswith("cuda") and not torch.cuda.is_available():
-            raise InputError(f"device={self.device}: this machine or this build of torch has no CUDA; use device=cpu")
-
-
-def main(config: Config) -> None:
+def main(config: Train) -> None:
     """Writes weights.safetensors, curve.csv, the arrays and metrics.json into config.out."""
-    if config.device.startswith("cuda"):  # sums over repeated words in one order, at some cost in speed
-        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
-        torch.use_deterministic_algorithms(True)
-    with processes.joined(config.parallel, config.model.family, config.device) as joined:
+    if config.device != "cpu":
+        _check_device(config.device)
+    with processes.joined(config.parallel, family_of(config.model), config.device) as joined:
         if joined.count > 1 and (config.resume or config.keep_state):
             raise InputError(
                 f"resume and keep_state are for one process, and these are {joined.count}: each would have a state of "
@@ -75,7 +44,16 @@ def main(config: Config) -> None:
         _run(config, joined)
 
 
-def _run(config: Config, joined: processes.Ranks) -> None:
+def _check_device(device: str) -> None:
+    """Raises InputError for a device that is not there."""
+    try:
+        torch.zeros(1, device=device).item()
+    except Exception as error:  # each kind of device has its own
+        said = str(error).split("\n")[0][:150] or type(error).__name__
+        raise InputError(f"device={device}: it can't be used here: {said}; use device=cpu") from error
+
+
+def _run(config: Train, joined: processes.Ranks) -> None:
     corpus = read_corpus(config.data)
     features = _read_features(config.features) if config.features else None
     what = asdict(describe("train", config, corpus.counts["digest"])) | {"processes": asdict(joined)}
@@ -88,40 +66,108 @@ def _run(config: Config, joined: processes.Ranks) -> None:
             earlier = Progress(**checkpoint.read_state(state)["progress"])
             if not path.is_file():
                 shutil.copyfile(state, path)
-        with recorded("train", config, corpus, joined.first, checkpoint.run_id_file(path)) as run:
-            network = joined.part(config.model, len(corpus.vocabulary))
-            log.info("%s, seed %d: %s free parameters", config.name, config.seed, f"{_size(network.state_dict()):,}")
-            trainer = Trainer(
-                network,
-                config.recipe,
-                corpus.train,
-                corpus.valid,
-                corpus.mark,
-                config.seed,
-                joined.device,
-                joined.checkpoint(path, config.checkpoint_seconds),
-                features,
-            )
-            network = _train(trainer, config, joined, run, path)
-            scoring = time.perf_counter()
-            splits = ["valid", "test"] + (["train"] if config.score_train and config.seed == 0 else [])
-            scored, weights = _score(network, corpus, joined, splits), joined.whole(network)
+        splits = ["valid", "test"] + (["train"] if config.score_train and config.seed == 0 else [])
+        with (
+            recorded("train", config, corpus, joined.first, checkpoint.run_id_file(path)) as run,
+            logging_redirect_tqdm(),
+        ):
+            watch = Shown(config.name, joined, joined.checkpoint(path, config.checkpoint_seconds), run)
+            with interrupts.noted():
+                trained = train(
+                    corpus.splits,
+                    len(corpus.vocabulary),
+                    corpus.mark,
+                    config.model,
+                    config.recipe,
+                    config.seed,
+                    joined.device,
+                    config.parallel,
+                    splits,
+                    watch,
+                    features,
+                )
             if joined.first:
-                _write(config, corpus, trainer.progress, scored, weights, run)
+                _write(config, corpus, trained, run)
                 if config.keep_state:
                     shutil.copyfile(path, Path(config.out, STATE))
                 # In all processes, where one took up the work of a killed one.
-                training = trainer.progress.seconds - earlier.seconds
-                epochs = trainer.progress.epoch - earlier.epoch
+                training = trained.progress.seconds - earlier.seconds
+                epochs = trained.progress.epoch - earlier.epoch
                 run.costs |= {
-                    "seconds": training + time.perf_counter() - scoring,
+                    "seconds": training + time.perf_counter() - watch.began,
                     "training_seconds": training,
                     "words_per_second": epochs * len(corpus.train) / training,
                 }
         joined.wait()  # no process removes its checkpoint before the first has written the results
 
 
-def _state_of(config: Config, corpus: Corpus) -> Path:
+class Shown(Watch):
+    """A training as people see it: a progress bar, silent where the output is no terminal, and a line an epoch, in MLflow
+    too; and as files: the checkpoint."""
+
+    def __init__(self, name: str, joined: processes.Ranks, file: checkpoint.CheckpointFile, run: tracking.Run):
+        self.name, self.joined, self.file, self.run = name, joined, file, run
+        self.bar, self.began, self.done = None, time.perf_counter(), Progress()
+
+    def resume(self) -> dict | None:
+        """See Watch."""
+        state = self.file.read()
+        if state is not None:
+            self.done = Progress(**state["progress"])
+            log.info("resuming after epoch %d, step %d", self.done.epoch, self.done.step)
+            for line in self.done.curve[self.run.last_step :]:
+                self._log(Epoch(**line))
+        return state
+
+    def begin(self, amount: int, what: str = "", done: int = 0) -> None:
+        """See Watcher."""
+        if self.bar is not None:
+            self.bar.total = self.bar.n  # early stopping may have ended it
+            self.bar.close()
+        self.bar, self.began = self.joined.bar(what or self.name, amount, done), time.perf_counter()
+
+    def advance(self, amount: int) -> None:
+        """See Watcher."""
+        self.bar.update(amount)
+        if interrupts.asked():
+            raise self._stopped()
+
+    def step(self, progress: Progress, words: int) -> None:
+        """See Watch."""
+        self.bar.update(words)
+        if progress.perplexity:
+            self.bar.set_postfix(epoch=progress.epoch + 1, perplexity=f"{progress.perplexity:.1f}", refresh=False)
+
+    def epoch(self, epoch: Epoch) -> None:
+        """See Watch."""
+        log.info(
+            "epoch %d: training %.1f (running), validation %.1f",
+            *(epoch.epoch, epoch.train_perplexity, epoch.valid_perplexity),
+        )
+        self._log(epoch)
+
+    def save(self, state: dict) -> None:
+        """See Watch."""
+        self.file.write(state)
+        self.done = Progress(**state["progress"])
+
+    def look(self, save: Callable[[], None]) -> None:
+        """See Watch."""
+        try:
+            self.file.tick(save)
+        except interrupts.StoppedError:
+            raise self._stopped() from None
+
+    def _stopped(self) -> KeyboardInterrupt:
+        place = f"after epoch {self.done.epoch}, step {self.done.step}; the state is saved in {self.file}"
+        return KeyboardInterrupt(f"{place}; repeat the command to resume from there")
+
+    def _log(self, epoch: Epoch) -> None:
+        """One line of the learning curve, in MLflow."""
+        self.run.metrics({key: value for key, value in asdict(epoch).items() if key != "epoch"}, step=epoch.epoch)
+
+
+def _state_of(config: Train, corpus: Corpus) -> Path:
     """The state at the end of the training that this one goes on from, which has fewer epochs and all else the same."""
     folder = Path(config.resume)
     if not (folder / STATE).is_file():
@@ -146,25 +192,15 @@ def _but_epochs(made: Record) -> dict:
     return {"seed": made.seed, "model": made.config["model"], "features": made.config["features"], "recipe": recipe}
 
 
-def _write(
-    config: Config,
-    corpus: Corpus,
-    progress: Progress,
-    scored: dict[str, np.ndarray],
-    weights: dict[str, torch.Tensor],
-    run: tracking.Run,
-) -> None:
+def _write(config: Train, corpus: Corpus, trained: Trained, run: tracking.Run) -> None:
     """The files of the result, and its figures for MLflow and the log."""
-    out = Path(config.out)
-    metrics = write_predictions(out, corpus, scored)
-    save_file(weights, out / "weights.safetensors")
-    pd.DataFrame(progress.curve).to_csv(out / "curve.csv", index=False)
-    run.metrics(metrics | {"parameters": _size(weights)})
+    out, size = Path(config.out), sum(tensor.numel() for tensor in trained.weights.values())
+    metrics = write_predictions(out, corpus, trained.scored)
+    save_file(trained.weights, out / "weights.safetensors")
+    pd.DataFrame(trained.progress.curve).to_csv(out / "curve.csv", index=False)
+    run.metrics(metrics | {"parameters": size})
+    log.info("%s, seed %d: %s free parameters", config.name, config.seed, f"{size:,}")
     log.info("%s: validation %.2f with share", config.name, metrics["valid"])  # test is for the report
-
-
-def _size(weights: dict[str, torch.Tensor]) -> int:
-    return sum(tensor.numel() for tensor in weights.values())
 
 
 def _read_features(path: str) -> np.ndarray:
@@ -173,56 +209,5 @@ def _read_features(path: str) -> np.ndarray:
     return read_array(Path(path))
 
 
-def _train(trainer: Trainer, config: Config, joined: processes.Ranks, run: tracking.Run, path: Path) -> Network:
-    """Trains with a progress bar, silent where the output is no terminal, and a batch of metrics an epoch.
-
-    path: of the checkpoint. Raises KeyboardInterrupt, which says what is saved, where a signal asked for the end.
-    """
-    total = trainer.batches.words * config.recipe.epochs
-    if trainer.words:
-        log.info("resuming from word %s of %s", f"{trainer.words:,}", f"{total:,}")
-    for line in trainer.progress.curve[run.last_step :]:
-        _log_epoch(run, Epoch(**line))
-    with joined.bar(config.name, total, trainer.words) as bar, logging_redirect_tqdm(), interrupts.noted():
-
-        def on_step(progress: Progress, words: int) -> None:
-            bar.update(words)
-            if progress.perplexity:
-                bar.set_postfix(epoch=progress.epoch + 1, perplexity=f"{progress.perplexity:.1f}", refresh=False)
-
-        def on_epoch(epoch: Epoch) -> None:
-            log.info(
-                "epoch %d: training %.1f (running), validation %.1f",
-                *(epoch.epoch, epoch.train_perplexity, epoch.valid_perplexity),
-            )
-            _log_epoch(run, epoch)
-
-        try:
-            network = trainer.run(on_step, on_epoch)
-            if interrupts.asked():  # after the last time that a checkpoint could be written within an epoch
-                raise interrupts.StoppedError
-        except interrupts.StoppedError:
-            saved = f"at word {trainer.words:,} of {total:,}; the state is saved in {path}"
-            raise KeyboardInterrupt(f"{saved}; repeat the command to resume from there") from None
-        bar.total = bar.n  # early stopping may have ended it
-        return network
-
-
-def _log_epoch(run: tracking.Run, epoch: Epoch) -> None:
-    """One line of the learning curve, in MLflow."""
-    run.metrics({key: value for key, value in asdict(epoch).items() if key != "epoch"}, step=epoch.epoch)
-
-
-def _score(network: Network, corpus: Corpus, joined: processes.Ranks, splits: list[str]) -> dict[str, np.ndarray]:
-    """Natural-log probability of every token of the splits, exact."""
-    scored = {}
-    with joined.bar("scoring", sum(len(corpus.ids(split)) for split in splits)) as bar:
-        for split in splits:
-            bar.set_description(f"scoring {split}")
-            ids, before = corpus.ids(split), corpus.before(split)
-            scored[split] = network.score(ids, before, corpus.mark, progress=bar.update)
-    return scored
-
-
 if __name__ == "__main__":
-    app.run("train", Config, main)
+    app.run("train", main)

@@ -2,44 +2,24 @@
 by one with more."""
 
 import logging
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from pipeline.data.constraints import above_zero, at_least, check
+from pipeline.config.stages import WordMap
+from pipeline.core.beyond.nearest import nearest
 from pipeline.data.corpus import read_corpus
 from pipeline.data.errors import InputError
 from pipeline.data.predictions import folder_of
-from pipeline.networks.nearest import nearest
-from pipeline.networks.saved import read_features
+from pipeline.data.weights import read_features
 from pipeline.reporting import plane, style
 from pipeline.running import app
 
 log = logging.getLogger(__name__)
 
 
-@dataclass
-class Config:
-    """conf/word_map.yaml."""
-
-    plane: str
-    drawn: int = above_zero()
-    neighbours: str
-    words: list[str]
-    count: int = above_zero()
-    seen: int = at_least(0)
-    data: str
-    predictions: list[str]
-    out: str
-    timing: str
-
-    def __post_init__(self):
-        check(self)
-
-
-def main(config: Config) -> None:
+def main(config: WordMap) -> None:
     """Writes plane.svg, neighbours.csv and neighbours.md into config.out."""
     corpus, out = read_corpus(config.data), Path(config.out)
     flat = read_features(folder_of(config.plane, config.predictions))
@@ -67,4 +47,4 @@ def main(config: Config) -> None:
 
 
 if __name__ == "__main__":
-    app.run("word_map", Config, main, timed=True)
+    app.run("word_map", main, timed=True)

@@ -8,13 +8,13 @@ from test_families import SHAPES
 from test_network import V
 
 from pipeline import adapt, train
-from pipeline.data import evaluation
+from pipeline.core.common import evaluation
+from pipeline.core.networks.base import build
+from pipeline.core.streams import cache, dynamic
 from pipeline.data.corpus import read_corpus
 from pipeline.data.errors import InputError
 from pipeline.data.files import read_json
 from pipeline.data.predictions import read_predictions
-from pipeline.networks import cache, dynamic
-from pipeline.networks.base import build
 
 MARK = 1
 

@@ -8,10 +8,11 @@ import pytest
 from conftest import composed
 
 from pipeline import ngram
+from pipeline.core.ngrams import counts, kneser_ney
+from pipeline.data import arpa
 from pipeline.data.corpus import read_corpus
 from pipeline.data.errors import InputError
 from pipeline.data.predictions import read_predictions
-from pipeline.ngrams import arpa, counts, kneser_ney
 
 WORDS = ["<unk>", "a", "b", "c", "d"]
 TRAIN = np.random.default_rng(0).integers(0, 4, 300)  # d never occurs

@@ -11,8 +11,8 @@ import torch
 from benchmarks import __main__ as command
 from benchmarks import contestants, race, setting, zipf
 from benchmarks.contestants import full
-from pipeline.networks.base import Architecture, contexts
-from pipeline.networks.feedforward import Network
+from pipeline.core.families.feedforward import Network
+from pipeline.core.networks.base import Architecture, contexts
 
 
 def task(direct: bool, **changes) -> contestants.Task:
@@ -27,7 +27,9 @@ def task(direct: bool, **changes) -> contestants.Task:
 
 @pytest.mark.parametrize("who", race.CONTESTANTS)
 def test_each_contestant_learns_and_gives_probabilities(who, monkeypatch):
-    monkeypatch.setattr("pipeline.training.trainer.stopping_tokens", lambda tokens, block, every: np.arange(tokens))
+    monkeypatch.setattr(
+        "pipeline.core.training.trainer.stopping_tokens", lambda tokens, block, every: np.arange(tokens)
+    )
     torch.manual_seed(0)
     with torch.compiler.set_stance("force_eager"):  # compiling takes half a minute
         given = task(who != "adaptive", dropout=0.0)

@@ -12,10 +12,12 @@ import pytest
 from conftest import FEW, composed
 
 from pipeline import download, preprocess
+from pipeline.core.networks.base import contexts
+from pipeline.core.readers import senate
+from pipeline.core.text import pieces as readers
+from pipeline.core.text import vocabulary
 from pipeline.data.corpus import SPLITS, read_corpus
 from pipeline.data.errors import InputError
-from pipeline.networks.base import contexts
-from pipeline.text import readers, senate, vocabulary
 
 
 def paragraphs(pieces):

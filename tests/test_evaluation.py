@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from pipeline.data import evaluation, mixture
-from pipeline.ngrams import bins
+from pipeline.core.common import evaluation, mixture
+from pipeline.core.ngrams import bins
 
 RANDOM = np.random.default_rng(0)
 

@@ -13,10 +13,10 @@ import pandas as pd
 import pytest
 from dvc.repo import Repo
 
+from pipeline.core.common.symbols import PARAGRAPH
+from pipeline.core.text.pieces import read_brown, stream
 from pipeline.data.files import read_json
-from pipeline.data.symbols import PARAGRAPH
 from pipeline.running.app import ROOT
-from pipeline.text.readers import read_brown, stream
 
 BLOCK = re.compile(r'^```(\w+)(?: title="([^"]+)")?\n(.*?)^```$', re.MULTILINE | re.DOTALL)
 PAGE = (ROOT / "docs" / "extend.md").read_text(encoding="utf-8")

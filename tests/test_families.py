@@ -4,9 +4,9 @@ import pytest
 import torch
 from test_network import V, assert_gradient_is_the_slope, batch, candidates_of
 
-from pipeline.networks import energy
-from pipeline.networks.base import Architecture, Deep, build, families
-from pipeline.networks.feedforward import Network as Feedforward
+from pipeline.core.families import energy
+from pipeline.core.families.feedforward import Network as Feedforward
+from pipeline.core.networks.base import Architecture, Deep, build, families
 
 SHAPES = {
     "energy, v shared": Architecture(4, 5, 3, family="energy"),

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from pipeline.networks import cooccurrence
-from pipeline.networks.nearest import nearest
+from pipeline.core.beyond import cooccurrence
+from pipeline.core.beyond.nearest import nearest
 
 
 def test_words_in_the_same_places_have_the_same_features():

@@ -7,9 +7,9 @@ import pytest
 from conftest import composed
 
 from pipeline import report
+from pipeline.core.common.evaluation import perplexity
 from pipeline.data.corpus import SPLITS, read_corpus
 from pipeline.data.errors import InputError
-from pipeline.data.evaluation import perplexity
 from pipeline.reporting import by_text, intervals
 
 

@@ -9,9 +9,9 @@ import pytest
 from conftest import brown_contexts, composed
 
 from pipeline import ngram
-from pipeline.data import evaluation
+from pipeline.core.common import evaluation
+from pipeline.core.ngrams import counts, kneser_ney
 from pipeline.data.errors import InputError
-from pipeline.ngrams import counts, kneser_ney
 
 V = 8
 TRAIN = np.random.default_rng(3).choice(V - 1, 400, p=[0.3, 0.25, 0.2, 0.1, 0.08, 0.05, 0.02])  # 7 never occurs

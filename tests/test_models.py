@@ -22,11 +22,11 @@ from pipeline import cluster, mix, ngram, train, word_map
 from pipeline.commands import models, user_text
 from pipeline.commands.__main__ import VERBS, main
 from pipeline.commands.command import failed
+from pipeline.data import weights as saved
 from pipeline.data.corpus import read_corpus
 from pipeline.data.errors import InputError
 from pipeline.data.predictions import read_predictions
 from pipeline.data.record import Record, read
-from pipeline.networks import saved
 from pipeline.running import paper
 from pipeline.running.app import ROOT
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import torch
 
+from pipeline.core.families.feedforward import Network
+from pipeline.core.networks import base
+from pipeline.core.networks.base import Architecture
+from pipeline.core.networks.softmax import log_partition
 from pipeline.data.errors import InputError
-from pipeline.networks import base
-from pipeline.networks.base import Architecture
-from pipeline.networks.feedforward import Network
-from pipeline.networks.softmax import log_partition
 
 V = 40
 SHAPES = [Architecture(3, 5, 4, True), Architecture(4, 6, 3, False), Architecture(2, 0, 4, True)]

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from conftest import brown_contexts
 
-from pipeline.data import evaluation
-from pipeline.ngrams import bins, counts, interpolated
+from pipeline.core.common import evaluation
+from pipeline.core.ngrams import bins, counts, interpolated
 
 V = 7
 TRAIN = np.random.default_rng(0).integers(1, V - 1, 300)  # 0 and 6 never occur

@@ -11,10 +11,10 @@ import torch.multiprocessing
 from conftest import composed
 
 from pipeline import train
-from pipeline.networks.base import Architecture, build
-from pipeline.training import parallel
-from pipeline.training.checkpoint import Forgetful
-from pipeline.training.trainer import Trainer
+from pipeline.core import parallel
+from pipeline.core.networks.base import Architecture, build
+from pipeline.core.training.trainer import Trainer
+from pipeline.running.checkpoint import Forgetful
 
 SHAPE = Architecture(3, 4, 3, True)
 V = 60

@@ -11,9 +11,9 @@ from conftest import composed
 
 from pipeline import preprocess
 from pipeline.commands import user_text
+from pipeline.core.text import pieces as readers
 from pipeline.data.corpus import SPLITS, read_corpus
 from pipeline.data.errors import InputError
-from pipeline.text import readers
 
 
 def preprocessed(tmp_path, *overrides):

@@ -9,8 +9,8 @@ import pytest
 from conftest import composed
 
 from pipeline import preprocess
+from pipeline.core.text import repeats
 from pipeline.data.corpus import read_corpus
-from pipeline.text import repeats
 
 
 def naive(codes, length):

@@ -5,10 +5,10 @@ import pytest
 import torch
 from test_network import V, batch
 
+from pipeline.core.families.feedforward import Network
+from pipeline.core.networks.base import Architecture
+from pipeline.core.training.sampling import PoissonSampler, inclusion_probabilities, make_sampler
 from pipeline.data.errors import InputError
-from pipeline.networks.base import Architecture
-from pipeline.networks.feedforward import Network
-from pipeline.training.sampling import PoissonSampler, inclusion_probabilities, make_sampler
 
 
 @pytest.mark.parametrize("samples", [1, 10, 39, 40, 100])

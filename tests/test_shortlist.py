@@ -10,13 +10,13 @@ from test_ngrams import V as WORDS
 
 from pipeline import shortlist as stage_of_lists
 from pipeline import train
+from pipeline.core.beyond import likeliest, shortlist
+from pipeline.core.networks.base import build
+from pipeline.core.ngrams import interpolated
 from pipeline.data.corpus import read_corpus
 from pipeline.data.errors import InputError
 from pipeline.data.files import read_json
 from pipeline.data.predictions import read_predictions
-from pipeline.networks import shortlist
-from pipeline.networks.base import build
-from pipeline.ngrams import interpolated, likeliest
 
 CONTEXTS = np.array([(1, 2), (3, 3), (0, 2), (2, 0), (6, 0), (5, 5)])  # seen, half seen and never seen
 ENERGY = [name for name in SHAPES if name.startswith("energy")]

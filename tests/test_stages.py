@@ -43,16 +43,15 @@ from pipeline import (
     train,
     word_map,
 )
+from pipeline.core.networks.base import Architecture, build
 from pipeline.data.corpus import read_corpus
 from pipeline.data.errors import InputError
 from pipeline.data.files import read_json, write_json
 from pipeline.data.predictions import read_predictions
 from pipeline.data.record import Record
-from pipeline.networks.base import Architecture, build
-from pipeline.networks.saved import read_network
-from pipeline.running import recorded
+from pipeline.data.weights import read_network
+from pipeline.running import checkpoint, recorded
 from pipeline.running.app import ROOT
-from pipeline.training import checkpoint
 
 TINY = ["model.h=4", "model.m=3", "recipe.epochs=3", "recipe.batch=64", "recipe.samples=100", "recipe.bfloat16=false"]
 FEW = "nplm-brown-20-texts"  # the experiment of twenty texts

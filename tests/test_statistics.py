@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from pipeline import claims
-from pipeline.data import evaluation
+from pipeline.core.common import evaluation
 from pipeline.data.corpus import read_corpus
 from pipeline.data.errors import InputError
 from pipeline.data.predictions import write_predictions

@@ -11,12 +11,12 @@ import torch
 from conftest import composed
 
 from pipeline import train
-from pipeline.data import evaluation
+from pipeline.core.common import evaluation
+from pipeline.core.networks.base import Architecture, Deep, build, contexts, score
+from pipeline.core.training.optimiser import RowAdam, rate_at
+from pipeline.core.training.trainer import DivergenceError, Trainer, stopping_tokens
 from pipeline.data.errors import InputError
-from pipeline.networks.base import Architecture, Deep, build, contexts, score
-from pipeline.training.checkpoint import Forgetful
-from pipeline.training.optimiser import RowAdam, rate_at
-from pipeline.training.trainer import DivergenceError, Trainer, stopping_tokens
+from pipeline.running.checkpoint import Forgetful
 
 SMALL = Architecture(3, 4, 3, True)
 

@@ -6,7 +6,7 @@ import torch
 
 from benchmarks import setting
 from benchmarks.contestants import Task
-from pipeline.networks.base import Network
+from pipeline.core.networks.base import Network
 
 
 def train(task: Task) -> tuple[Network, float]:

@@ -96,7 +96,7 @@ class Session:
 
     def features(self, name: str) -> "np.ndarray":
         """C (V, m) of a network by name."""
-        from pipeline.networks.saved import read_features
+        from pipeline.data.weights import read_features
 
         return read_features(self.folder(name))
 

@@ -24,7 +24,7 @@ def run(given: argparse.Namespace) -> None:
     import pandas as pd
 
     from pipeline.commands import user_text
-    from pipeline.data.evaluation import perplexity
+    from pipeline.core.common.evaluation import perplexity
 
     if given.a == given.b:
         raise InputError(f"{given.a} and {given.b}: give two models")

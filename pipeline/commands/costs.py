@@ -6,7 +6,7 @@ What has not run here keeps its line there.
 import argparse
 
 from pipeline.commands.command import Parser
-from pipeline.running.keys import ROOT
+from pipeline.config.base import ROOT
 
 EXAMPLE = "nplm costs"
 

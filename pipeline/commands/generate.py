@@ -10,8 +10,8 @@ import re
 import numpy as np
 
 from pipeline.commands.command import MODEL, Parser, Session, above_zero, add_places, not_negative
+from pipeline.core.common.symbols import PARAGRAPH, TEXT
 from pipeline.data.errors import InputError
-from pipeline.data.symbols import PARAGRAPH, TEXT
 
 EXAMPLE = "nplm generate mlp1-mixed --seed 1 --temperature 0.8 --top 50"
 

@@ -10,11 +10,12 @@ import numpy as np
 from tqdm import tqdm
 
 from pipeline.commands.command import CLUSTERS, PLACES
-from pipeline.data import evaluation, mixture, record
+from pipeline.core.common import evaluation, mixture
+from pipeline.core.ngrams import bins, build, counts, interpolated
+from pipeline.data import record
 from pipeline.data.corpus import Corpus
 from pipeline.data.errors import InputError
 from pipeline.data.files import read_json
-from pipeline.ngrams import bins, build, counts, interpolated
 from pipeline.running import paper
 
 STAGES = ("train", "ngram", "mix")  # whose models can be loaded
@@ -138,7 +139,7 @@ def _without_share(
         return _mixture(folder, run, corpus, places, clusters)
     if run.stage == "train":
         from pipeline.commands.networks import NetworkModel
-        from pipeline.networks.saved import read_network
+        from pipeline.data.weights import read_network
 
         return NetworkModel(read_network(folder, len(corpus.vocabulary)), corpus.mark)
     if run.stage == "ngram":

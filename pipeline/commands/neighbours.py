@@ -24,7 +24,7 @@ def run(given: argparse.Namespace) -> None:
     """Prints the words with their cosines."""
     import pandas as pd
 
-    from pipeline.networks.nearest import nearest
+    from pipeline.core.beyond.nearest import nearest
 
     session = Session(given)
     vocabulary = session.corpus.vocabulary

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from tqdm import tqdm
 
-from pipeline.networks.base import Network
+from pipeline.core.networks.base import Network
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from pipeline.commands.command import Parser
+from pipeline.config.base import ROOT
 from pipeline.data.errors import InputError
 from pipeline.running import tracking
-from pipeline.running.keys import ROOT
 
 EXAMPLE = "nplm publish --models mlp9 best-ngram"
 GO_ON = "what was published stays, repeat the command to go on"

@@ -19,12 +19,12 @@ from omegaconf import OmegaConf
 
 from pipeline.commands import models, served
 from pipeline.commands.results import BROWN, Result
+from pipeline.config.base import ROOT
 from pipeline.data.corpus import read_corpus
 from pipeline.data.files import write_json
 from pipeline.data.record import FILE
-from pipeline.networks.saved import WEIGHTS
+from pipeline.data.weights import WEIGHTS
 from pipeline.running import paper, tracking
-from pipeline.running.keys import ROOT
 from pipeline.running.recorded import FILES, experiment_name
 from pipeline.running.sweep import BEST, FIGURES
 

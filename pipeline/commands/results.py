@@ -10,12 +10,11 @@ import numpy as np
 import pandas as pd
 from safetensors import safe_open
 
-from pipeline.data import record
+from pipeline.data import class_file, record
 from pipeline.data.corpus import read_corpus
 from pipeline.data.errors import InputError
 from pipeline.data.files import read_json
-from pipeline.networks.saved import WEIGHTS
-from pipeline.ngrams import class_file
+from pipeline.data.weights import WEIGHTS
 from pipeline.running.paper import table_of
 
 FOLDERS = ("predictions", "clusters", "features")

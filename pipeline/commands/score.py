@@ -26,8 +26,8 @@ def arguments(parser: Parser) -> None:
 def run(given: argparse.Namespace) -> None:
     """Prints a line for each word, and the sums."""
     from pipeline.commands import user_text
-    from pipeline.data.evaluation import perplexity
-    from pipeline.data.symbols import PARAGRAPH, TEXT
+    from pipeline.core.common.evaluation import perplexity
+    from pipeline.core.common.symbols import PARAGRAPH, TEXT
 
     session = Session(given)
     session.folder(given.model)

@@ -16,9 +16,9 @@ from mlflow.types import ColSpec, DataType, Schema
 from mlflow.types.schema import Array, Object, Property
 
 from pipeline.commands import models, user_text
+from pipeline.core.common.evaluation import perplexity
 from pipeline.data.corpus import read_corpus
 from pipeline.data.errors import InputError
-from pipeline.data.evaluation import perplexity
 from pipeline.data.files import read_json
 
 LONGEST = 100_000  # characters of a text, some 20,000 words; the answer takes twenty times as many

@@ -10,12 +10,12 @@ import numpy as np
 import pandas as pd
 
 from pipeline.commands.models import LanguageModel
+from pipeline.core.common.symbols import NUMBER, UNKNOWN
+from pipeline.core.readers import senate
+from pipeline.core.text.pieces import Piece, fold, paragraphs, read_lines, read_plain, read_tokens, stream
+from pipeline.core.text.vocabulary import PROPER
 from pipeline.data.corpus import Corpus
 from pipeline.data.errors import InputError
-from pipeline.data.symbols import NUMBER, UNKNOWN
-from pipeline.text import senate
-from pipeline.text.readers import Piece, fold, paragraphs, read_lines, read_plain, read_tokens, stream
-from pipeline.text.vocabulary import PROPER
 
 CONTEXT = 32  # marks before a text: more than any model looks back
 OPENING = re.compile(r'(?:(?<=[\s(\[-])|^)"|\u201c')  # a straight quotation mark that opens, or a printed one

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pipeline.commands.command import Parser, failed
+from pipeline.config.base import ROOT
 from pipeline.data.errors import InputError
-from pipeline.running.keys import ROOT
 
 if TYPE_CHECKING:
     import pandas as pd

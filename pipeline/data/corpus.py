@@ -7,12 +7,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from pipeline.data import evaluation
+from pipeline.core.common import evaluation
+from pipeline.core.common.splits import SPLITS
+from pipeline.core.common.symbols import TEXT
+from pipeline.core.text.build import digest
 from pipeline.data.errors import InputError
-from pipeline.data.files import digest, read_array, read_json, write_json
-from pipeline.data.symbols import TEXT
+from pipeline.data.files import read_array, read_json, write_json
 
-SPLITS = ("train", "valid", "test")
 COUNTS = "counts.json"
 WRITTEN = ("vocabulary.txt", "texts.csv")  # files whose digests stand in counts.json beside that of the ids
 
@@ -37,6 +38,11 @@ class Corpus:
     def unseen(self) -> np.ndarray:
         """Mask (V,) of the words that training never shows."""
         return evaluation.unseen_words(self.train, len(self.vocabulary))
+
+    @property
+    def splits(self) -> dict[str, np.ndarray]:
+        """The ids (T,) of each split by its name."""
+        return {split: self.ids(split) for split in SPLITS}
 
     def ids(self, split: str) -> np.ndarray:
         """The ids of a split by its name."""

@@ -1,6 +1,5 @@
 """Files that are replaced whole or not at all."""
 
-import hashlib
 import json
 import os
 import platform
@@ -64,11 +63,3 @@ def write_timing(path: Path, seconds: dict[str, float]) -> None:
     """Times and the machine they were measured on: a file that neither git nor DVC hashes."""
     machine = {"processor": platform.processor() or platform.machine(), "cores": os.cpu_count()}
     write_json(path, seconds | machine | {"python": platform.python_version()})
-
-
-def digest(*arrays: np.ndarray) -> str:
-    """sha256 over the bytes of arrays, one after the other."""
-    total = hashlib.sha256()
-    for array in arrays:
-        total.update(np.ascontiguousarray(array).data)
-    return total.hexdigest()

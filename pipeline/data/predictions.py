@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pipeline.data import evaluation
+from pipeline.core.common import evaluation
 from pipeline.data.corpus import Corpus
 from pipeline.data.errors import InputError
 from pipeline.data.files import read_array, write_json
@@ -21,20 +21,10 @@ def write_predictions(folder: Path, corpus: Corpus, raw: dict[str, np.ndarray]) 
     raw: natural-log probability (T,) of every token of valid and test, and of train where it was computed.
     """
     (folder / FILE).unlink(missing_ok=True)  # the folder is whole again when its stage has written this again
-    unseen = corpus.unseen
-    share = evaluation.fit_share(raw["valid"], corpus.valid, unseen)
-    metrics = {"share": share}
-    for split, array in raw.items():
-        ids = corpus.ids(split)
-        _save(folder / "raw" / f"{split}.npy", array, ids)
-        if split == "train":
-            metrics["train"] = evaluation.perplexity(array)
-            continue
-        treated = evaluation.apply_share(array, ids, unseen, share)
-        _save(folder / f"{split}.npy", treated, ids)
-        metrics[split] = evaluation.perplexity(treated)
-        metrics[f"{split}_raw"] = evaluation.perplexity(array)
-        metrics[f"{split}_seen"] = evaluation.perplexity(treated[~unseen[ids]])
+    treated, metrics = evaluation.treat(raw, corpus.splits, corpus.unseen)
+    for place, arrays in (("raw", raw), ("", treated)):
+        for split, array in arrays.items():
+            _save(folder / place / f"{split}.npy", array, corpus.ids(split))
     write_json(folder / "metrics.json", metrics)
     return metrics
 

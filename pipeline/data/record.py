@@ -4,6 +4,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from pipeline.config.base import Keys
 from pipeline.data.corpus import Corpus
 from pipeline.data.errors import InputError
 from pipeline.data.files import read_json, write_json
@@ -31,12 +32,12 @@ class Record:
         write_json(folder / FILE, asdict(self))
 
 
-def describe(stage: str, config: object, data: str) -> Record:
+def describe(stage: str, config: Keys, data: str) -> Record:
     """The run that a stage's configuration object is about to make, from a corpus with this digest.
 
     Keys that are null, such as those of other families of networks, are left out.
     """
-    values = asdict(config, dict_factory=lambda pairs: {key: value for key, value in pairs if value is not None})
+    values = config.model_dump(exclude_none=True)
     kept = {key: value for key, value in values.items() if key not in PLACES | {"name", "seed"}}
     return Record(stage, values["name"], values.get("seed", 0), kept, data)
 

@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from pipeline.core.common.evaluation import perplexity
 from pipeline.data import record
 from pipeline.data.corpus import SPLITS, Corpus
 from pipeline.data.errors import InputError
-from pipeline.data.evaluation import perplexity
 from pipeline.data.predictions import folder_of, read_predictions
 
 SHAPE = ["n", "c", "h", "m", "direct", "mix"]

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from omegaconf import DictConfig, OmegaConf
 
+from pipeline.config.base import ROOT
 from pipeline.data.corpus import SPLITS
-from pipeline.running.keys import ROOT
 
 log = logging.getLogger(__name__)
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from pipeline.running.keys import ROOT
+from pipeline.config.base import ROOT
 
 if TYPE_CHECKING:  # MLflow takes more than a second to import, so what opens a store imports it
     from filelock import FileLock

@@ -1,0 +1,35 @@
+"""conf/adapt: how a network adapts to the text that it reads."""
+
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from pipeline.config.base import Above0, Amount, Keys, Positive
+
+HAS = {"cache": {"size", "thetas"}, "dynamic": {"length", "rates", "decays", "epsilon", "tried", "measured"}}
+
+
+class Adapt(Keys):
+    """conf/adapt/<name>.yaml; each kind needs all of its own keys and has no others."""
+
+    kind: Literal["cache", "dynamic"] = Field(description="neural cache or dynamic evaluation")
+    size: Positive | None = Field(None, description="cache: words that it holds")
+    thetas: list[Amount] | None = Field(
+        None, min_length=1, description="cache: how sharply likeness counts; the best on validation is taken"
+    )
+    length: Positive | None = Field(None, description="dynamic: words of a stretch, scored and then learned from")
+    rates: list[Amount] | None = Field(
+        None, min_length=1, description="dynamic: of a step; with decays, the best pair on the words tried is taken"
+    )
+    decays: list[Amount] | None = Field(None, min_length=1, description="dynamic: back towards the trained weights")
+    epsilon: Above0 | None = Field(None, description="dynamic: keeps weights with small gradients from leaps")
+    tried: Positive | None = Field(None, description="dynamic: the first words of validation, for that choice")
+    measured: Positive | None = Field(None, description="dynamic: the last words of training, for gradients' sizes")
+
+    @model_validator(mode="after")
+    def _fit(self) -> "Adapt":
+        given = {key for key in type(self).model_fields if key != "kind" and getattr(self, key) is not None}
+        if given != HAS[self.kind]:
+            wrong = ", ".join(f"adapt.{key}" for key in sorted(given ^ HAS[self.kind]))
+            raise ValueError(f"{wrong}: adapt.kind={self.kind} needs {', '.join(sorted(HAS[self.kind]))} and no others")
+        return self

@@ -1,0 +1,91 @@
+"""The types of keys, and the model that all others build on."""
+
+import os
+import tempfile
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+ROOT = Path(__file__).resolve().parents[2]
+BOUND = 10**12  # of any number: larger ones are slips, and torch and numpy can't take them
+BLOCK = 4096  # bytes: a disk that takes no more than that is full
+
+Count = Annotated[int, Field(ge=0, le=BOUND)]
+Positive = Annotated[int, Field(gt=0, le=BOUND)]
+Above0 = Annotated[float, Field(gt=0, le=BOUND)]
+Amount = Annotated[float, Field(ge=0, le=BOUND)]
+Share = Annotated[float, Field(ge=0, lt=1)]
+
+
+class Keys(BaseModel):
+    """A group of keys: unknown ones are refused, numbers are finite."""
+
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False, coerce_numbers_to_str=True)
+
+
+def _text(value: str) -> str:
+    if "\0" in value:
+        raise ValueError("has a NUL character, which no name and no path has")
+    return value
+
+
+def _name(value: str) -> str:
+    """Files of a result are called by it."""
+    if Path(value).is_absolute() or ".." in Path(value).parts:
+        raise ValueError("files of the result are called by it, so give a name and no path")
+    return value
+
+
+def _filled(value: str) -> str:
+    if not value.strip():
+        raise ValueError("is empty: give one, or leave it as it is configured")
+    return value
+
+
+Text = Annotated[str, AfterValidator(_text)]
+Name = Annotated[Text, AfterValidator(_name)]
+
+
+def _folder(value: str) -> str:
+    if Path(value).exists() and not Path(value).is_dir():
+        raise ValueError("is no folder: give one, or a place where nothing is yet")
+    return value
+
+
+def _file(value: str) -> str:
+    if Path(value).exists() and not Path(value).is_file():
+        raise ValueError("is no file: give one, or a place where nothing is yet")
+    return value
+
+
+def _writable(value: str) -> str:
+    """A place that a stage can write, found out before it works. A mistyped path makes no folders far away: what is
+    missing may lie below the checkout, the folder of the call or the temporary folder."""
+    place = Path(value).resolve()
+    near = any(place.is_relative_to(each.resolve()) for each in (ROOT, Path.cwd(), Path(tempfile.gettempdir())))
+    if not place.parent.is_dir() and not near:
+        raise ValueError(f"no folder {place.parent}; if the path is right, make it first: mkdir -p {place.parent}")
+    there = next(folder for folder in (place, *place.parents) if folder.is_dir() or (folder != place and folder.exists()))
+    if not there.is_dir():
+        raise ValueError(f"{there} is no folder, so nothing can be below it; give another place")
+    try:
+        with tempfile.TemporaryFile(dir=there) as tried:
+            tried.write(bytes(BLOCK))
+    except OSError as error:
+        raise ValueError(f"{there} takes no file: {os.strerror(error.errno)}") from error
+    return value
+
+
+InFolder = Annotated[Text, AfterValidator(_filled), AfterValidator(_folder)]
+OutFolder = Annotated[InFolder, AfterValidator(_writable)]
+OutFile = Annotated[Text, AfterValidator(_filled), AfterValidator(_file), AfterValidator(_writable)]
+
+Data = Annotated[InFolder, Field(description="what preprocess wrote")]
+Predictions = Annotated[list[Text], Field(description="folders with <model>/<seed>/ in them: the first that has it counts")]
+Seed = Annotated[int, Field(ge=0, le=2**31, description="decides every random choice")]
+Out = Annotated[
+    OutFolder, Field(description="the folder that is written; by hand a new one below outputs/, named by the time")
+]
+Timing = Annotated[OutFile, Field(description="a file for the time and memory it took; DVC does not hash it")]
+RunName = Annotated[Name, AfterValidator(_filled), Field(description="what the run is called")]

@@ -1,0 +1,89 @@
+"""From a composed configuration to the settings of a stage, or to one line for each of its faults."""
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, get_args
+
+from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
+
+from pipeline.config.base import ROOT, Keys
+from pipeline.config.stages import STAGES
+from pipeline.data.errors import InputError
+
+SHOWN = 120  # characters of a value in a message
+
+
+def settings(stage: str, values: Mapping[str, Any]) -> Keys:
+    """The settings of a stage. Raises InputError with a line for each fault: the key, its value, what it may be."""
+    try:
+        return STAGES[stage].model_validate(values)
+    except ValidationError as error:
+        raise InputError("\n".join(_line(stage, fault) for fault in error.errors())) from None
+
+
+def _line(stage: str, fault: Mapping[str, Any]) -> str:
+    known = dict(keys(STAGES[stage]))
+    place = [str(part) for part in fault["loc"]]
+    key = ".".join(place)
+    if fault["type"] == "extra_forbidden":
+        last = [name for name in known if name.rpartition(".")[2] == place[-1]]
+        near = get_close_matches(key, last, 1, cutoff=0) or get_close_matches(key, known, 1)
+        meant = f"; did you mean {near[0]}?" if near else ";"
+        return f"{key}: {stage} has no such key{meant} `python -m pipeline.{stage} --help` lists all"
+    if fault["type"] == "missing":
+        return f"{key}: is missing: give it, as in the files of conf/{place[0]}"
+    said = fault["msg"].removeprefix("Value error, ").removeprefix("Input ")
+    if isinstance(fault["input"], (Mapping, BaseModel)) and fault["type"] == "value_error":
+        return said if said.partition("=")[0].partition(":")[0] in known else f"{key}: {said}"
+    value = str(fault["input"])
+    return f"{key}={value if len(value) <= SHOWN else value[:SHOWN] + '...'}: {said}"
+
+
+def keys(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, FieldInfo]]:
+    """The keys of a model, dotted, in its order; of a list's items after the list, as `claims[].says`."""
+    for name, field in model.model_fields.items():
+        yield prefix + name, field
+        for inner in _models(field.annotation):
+            listed = "[]" if getattr(field.annotation, "__origin__", None) in (list, dict) else ""
+            yield from keys(inner, f"{prefix}{name}{listed}.")
+
+
+def _models(annotation: Any) -> Iterator[type[BaseModel]]:
+    """The models that a key holds."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for part in get_args(annotation):
+        yield from _models(part)
+
+
+def added(arguments: Sequence[str]) -> list[str]:
+    """Arguments in which each key is added where the configuration lacks it: Hydra would refuse an unknown key alone, with
+    the advice to put + before it; so the models see all of them at once."""
+    groups = {path.name for path in (ROOT / "conf").iterdir() if path.is_dir()}
+
+    def with_plus(argument: str) -> str:
+        key, given, _ = argument.partition("=")
+        ours = given and key[:1] not in "+~-" and not key.startswith(("hydra.", "hydra/"))
+        return f"++{argument}" if ours and key.partition("@")[0] not in groups else argument
+
+    return [with_plus(argument) for argument in arguments]
+
+
+def stage_of_command() -> str:
+    """The stage that `python -m pipeline.<stage>` is about to run; "" for any other program."""
+    if sys.argv[:1] != ["-m"] or "-m" not in sys.orig_argv:
+        return ""
+    name = sys.orig_argv[sys.orig_argv.index("-m") + 1].removeprefix("pipeline.")
+    return name if name in STAGES and Path(ROOT, "conf", f"{name}.yaml").is_file() else ""
+
+
+def timing_of(stage: str, out: str) -> str:
+    """Where a stage writes what it cost: of a result in predictions/<table>/<name>/<seed> into timings/<table>, which
+    neither git nor DVC hashes; of any other into its folder."""
+    parts = Path(out).parts
+    if len(parts) != 4 or parts[0] != "predictions":
+        return f"{out}/timing.json"
+    return f"timings/{parts[1]}/{stage}-{parts[2]}-{parts[3]}.json"

@@ -1,0 +1,91 @@
+"""`python -m pipeline.<stage> --help`: what the stage does, examples, and every key with its value, type and meaning."""
+
+import ast
+import shutil
+import sys
+import textwrap
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, get_args, get_origin
+
+from pydantic.fields import FieldInfo
+
+from pipeline.config.base import ROOT
+from pipeline.config.check import added, keys
+from pipeline.config.stages import STAGES
+
+COLUMN = 36  # where types and meanings begin
+LONGEST = 60  # characters of a value that are shown
+
+
+def answer(stage: str, arguments: Sequence[str]) -> int:
+    """Prints the help of a stage, with the values that the arguments give; what the process then ends with."""
+    from hydra import compose, initialize_config_dir
+    from hydra.errors import HydraException
+    from omegaconf import OmegaConf
+
+    overrides = [each for each in arguments if not each.startswith("-")]
+    try:
+        with initialize_config_dir(str(ROOT / "conf"), version_base="1.3"):
+            values = OmegaConf.to_container(compose(stage, added(overrides)))
+    except HydraException as error:
+        print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
+        return 2
+    print(text(stage, values))
+    return 0
+
+
+def text(stage: str, values: Mapping[str, Any]) -> str:
+    """The help of a stage with these values."""
+    width = min(shutil.get_terminal_size((110, 1)).columns, 120)
+    said = ast.get_docstring(ast.parse((ROOT / "pipeline" / f"{stage}.py").read_text(encoding="utf-8")))
+    examples = [
+        line.removeprefix("# ")
+        for line in (ROOT / "conf" / f"{stage}.yaml").read_text(encoding="utf-8").splitlines()
+        if line.startswith("# python -m")
+    ]
+    groups = [
+        f"  {path.name}={'|'.join(sorted(file.stem for file in path.glob('*.yaml')))}"
+        for path in sorted((ROOT / "conf").iterdir())
+        if path.is_dir() and path.name in STAGES[stage].model_fields
+    ]
+    lines = [_columns(_left(key, values), _right(field), width) for key, field in keys(STAGES[stage])]
+    parts = [said, "Examples:\n" + textwrap.indent("\n".join(examples), "  ")]
+    if groups:
+        parts.append("Files to choose from, in conf/<group>:\n" + "\n".join(_columns(line, "", width) for line in groups))
+    parts.append("Keys, each with the value that it has unless given, its type and what it is:\n" + "\n".join(lines))
+    parts.append("--cfg job: print the configuration of a command. -m: a grid, such as seed=0,1. --hydra-help: more.")
+    return "\n\n".join(parts)
+
+
+def _left(key: str, values: Mapping[str, Any]) -> str:
+    """A key and its value as the user writes them; a key of a list's items, or of a group, has no value."""
+    value: Any = values
+    for part in key.split("."):
+        value = value.get(part, "") if isinstance(value, Mapping) else ""
+    value = {True: "true", False: "false", None: "null"}.get(value, value) if isinstance(value, bool | None) else value
+    shown = "" if isinstance(value, Mapping) or "[]" in key else str(value)
+    return f"  {key}={shown if len(shown) <= LONGEST else shown[: LONGEST - 3] + '...'}" if shown else f"  {key}"
+
+
+def _right(field: FieldInfo) -> str:
+    return f"({_type(field.annotation)}) {field.description or ''}"
+
+
+def _type(annotation: Any) -> str:
+    """A type in the user's words: a|b for names to choose from."""
+    if get_origin(annotation) is Literal:
+        return "|".join(map(str, get_args(annotation)))
+    if get_origin(annotation) in (list, dict):
+        return f"{get_origin(annotation).__name__}[{', '.join(map(_type, get_args(annotation)))}]"
+    if get_args(annotation):
+        return _type(get_args(annotation)[0])
+    return getattr(annotation, "__name__", str(annotation))
+
+
+def _columns(left: str, right: str, width: int) -> str:
+    """Two columns, the right one wrapped; a long left one has a line of its own."""
+    wrapped = textwrap.wrap(right, max(width - COLUMN, 30), break_on_hyphens=False, break_long_words=False)
+    lines = [" " * COLUMN + line for line in wrapped]
+    if lines and len(left) < COLUMN - 1:
+        return "\n".join([left.ljust(COLUMN) + wrapped[0], *lines[1:]])
+    return "\n".join([left, *lines])

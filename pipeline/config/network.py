@@ -1,0 +1,39 @@
+"""conf/model: the shape of a network, a row of the paper's table."""
+
+from pydantic import Field, model_validator
+
+from pipeline.config.base import Keys, Positive, Share
+
+LARGEST = 100_000  # n, h or m: larger ones are slips, which would ask for more memory than there is
+
+
+class Deep(Keys):
+    """What networks of several layers have beside n, h, m: each family has some of these keys, and needs each that it
+    has. A dropout: the share that a training step leaves out."""
+
+    layers: Positive | None = Field(None, description="one after the other")
+    tied: bool | None = Field(None, description="the features C are the output layer's weights too")
+    heads: Positive | None = Field(None, description="parts of a layer that each look at words of their own")
+    input_dropout: Share | None = Field(None, description="of the features that enter")
+    layer_dropout: Share | None = Field(None, description="between layers, or within them")
+    word_dropout: Share | None = Field(None, description="of whole words of the vocabulary, where they are read")
+    weight_dropout: Share | None = Field(None, description="of the weights from state to state")
+    locked: bool | None = Field(None, description="what is left out stays the same along a stream")
+
+
+class Architecture(Keys):
+    """conf/model/<name>.yaml."""
+
+    n: int = Field(ge=2, le=LARGEST, description="order: n-1 words of context")
+    h: int = Field(ge=0, le=LARGEST, description="hidden units; 0 leaves the linear part alone")
+    m: int = Field(ge=1, le=LARGEST, description="features a word")
+    direct: bool = Field(description="from features straight to the output")
+    family: str = Field(description="a file of pipeline/core/families")
+    indexed: bool = Field(description="v of each target word instead of one for all")
+    deep: Deep | None = Field(description="of the families with several layers")
+
+    @model_validator(mode="after")
+    def _has_a_way(self) -> "Architecture":
+        if self.h == 0 and not self.direct:
+            raise ValueError("model.h=0 with model.direct=false: no way from context to output; set h > 0 or direct=true")
+        return self

@@ -1,0 +1,51 @@
+"""The n-gram models of conf/ngram and the mixtures of conf/mix."""
+
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from pipeline.config.base import Above0, Amount, Count, Keys, Text
+
+
+class Ngram(Keys):
+    """conf/ngram/<name>.yaml over the values of conf/ngram.yaml, which stand for what a kind does not use."""
+
+    kind: Literal["interpolated", "kneser_ney", "class", "arpa"] = Field(description="arpa: read from `path`")
+    order: int = Field(ge=1, lt=1000, description="n")
+    tolerance: Above0 = Field(description="interpolated: EM ends when the mean log-likelihood rises by less")
+    backoff: bool = Field(description="kneser_ney, class: the back-off form instead of the interpolated one")
+    drop: bool = Field(description="kneser_ney, class: n-grams of order >= 3 seen once are left out")
+    fallback: bool = Field(description="kneser_ney: fixed discounts where the counts leave them undefined")
+    classes: Count = Field(description="class: how many")
+    path: Text = Field(description="arpa: a file that this or another tool wrote, .gz or not")
+
+    @model_validator(mode="after")
+    def _fit(self) -> "Ngram":
+        if self.kind == "interpolated" and self.order != 3:
+            raise ValueError(f"ngram.order={self.order}: deleted interpolation is the paper's trigram, order 3")
+        if (self.kind == "class") != (self.classes > 0):
+            raise ValueError(f"ngram.classes={self.classes}: a class model, and it alone, has classes")
+        if (self.kind == "arpa") != bool(self.path):
+            raise ValueError(f"ngram.path={self.path!r}: an arpa model, and it alone, has a file")
+        return self
+
+
+class Mix(Keys):
+    """conf/mix/<name>.yaml over the values of conf/mix.yaml."""
+
+    components: list[Text] = Field(min_length=1, description="models: <name>/<seed>")
+    weights: list[Amount] = Field(description="one each, or none: learned on validation")
+    by_frequency: bool = Field(description="learned for each bin of the context's frequency, as the trigram's")
+    tolerance: Above0 = Field(description="learned: EM ends when the mean log-likelihood rises by less")
+
+    @model_validator(mode="after")
+    def _fit(self) -> "Mix":
+        if len(self.weights) not in (0, len(self.components)):
+            raise ValueError(
+                f"mix.weights: {len(self.components)} components, {len(self.weights)} weights; give one each or none"
+            )
+        if self.weights and self.by_frequency:
+            raise ValueError("mix.weights: weights by bin are learned; give none with mix.by_frequency=true")
+        if self.weights and abs(sum(self.weights) - 1) > 1e-9:
+            raise ValueError(f"mix.weights={self.weights}: must sum to 1")
+        return self

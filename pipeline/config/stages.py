@@ -1,0 +1,202 @@
+"""The keys of each stage: conf/<stage>.yaml."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from pipeline.config.adapt import Adapt
+from pipeline.config.base import (
+    Above0,
+    Amount,
+    Count,
+    Data,
+    InFolder,
+    Keys,
+    Name,
+    Out,
+    OutFile,
+    OutFolder,
+    Positive,
+    Predictions,
+    RunName,
+    Seed,
+    Text,
+    Timing,
+)
+from pipeline.config.corpus import Corpus
+from pipeline.config.network import Architecture
+from pipeline.config.ngram import Mix, Ngram
+from pipeline.config.recipe import Recipe
+
+Network = Annotated[Text, Field(description="a network: its folder below one of `predictions`")]
+
+
+class Download(Keys):
+    """conf/download.yaml."""
+
+    corpus: Corpus
+    out: Annotated[OutFolder, Field(description="the folder that is written; what is there and right is kept")]
+    timing: Timing
+
+
+class Preprocess(Keys):
+    """conf/preprocess.yaml."""
+
+    corpus: Corpus
+    out: Out
+    timing: Timing
+
+
+class Train(Keys):
+    """conf/train.yaml."""
+
+    name: RunName
+    model: Architecture
+    recipe: Recipe
+    data: Data
+    seed: Seed
+    device: Text = Field(pattern=r"^(cpu|cuda(:\d+)?|mps)$", description="cpu, cuda, or cuda:1")
+    parallel: Literal["none", "threads", "data", "parameters"] = Field(
+        description="none: one thread; threads: one process with a thread on each core; data or parameters: one "
+        "network on the processes that torchrun starts"
+    )
+    score_train: bool = Field(description="exact perplexity of the training part too; only seed 0 does it")
+    features: Text = Field(description="an .npy file with C (V, m) at the start; empty: random features")
+    checkpoints: OutFolder = Field(description="the folder from which a killed run goes on")
+    checkpoint_seconds: Amount = Field(description="how often a checkpoint is written")
+    keep_state: bool = Field(description="leave state.pt in out, from which a training with more epochs can go on")
+    resume: Text = Field(description="a folder with state.pt: go on from there, with the bits of one training")
+    out: Out
+    timing: Timing
+
+
+class NgramStage(Keys):
+    """conf/ngram.yaml."""
+
+    name: RunName
+    ngram: Ngram
+    data: Data
+    clusters: InFolder = Field(description="<classes>/classes.csv below it: what cluster wrote")
+    export: Literal[""] | OutFile = Field(description="an ARPA file to write beside the arrays, .gz or not; empty: none")
+    out: Out
+    timing: Timing
+
+
+class Cluster(Keys):
+    """conf/cluster.yaml."""
+
+    name: RunName
+    classes: int = Field(ge=2, description="how many")
+    tolerance: Above0 = Field(description="of the log-likelihood a word: a pass that gains less is the last")
+    passes: Positive = Field(description="at most so many")
+    thorough: bool = Field(description="annealing first")
+    annealing: Positive = Field(description="thorough: its passes")
+    temperature: Above0 = Field(description="thorough: at the start, in nats of the whole likelihood; falls to zero")
+    seed: Seed
+    data: Data
+    out: Out
+    timing: Timing
+
+
+class MixStage(Keys):
+    """conf/mix.yaml."""
+
+    name: Name = Field(description="what the run is called; empty: its components' names with + between them")
+    network: Text = Field(description="${network} in conf/mix")
+    mix: Mix
+    data: Data
+    predictions: Predictions
+    seed: Seed
+    out: Out
+    timing: Timing
+
+    @model_validator(mode="after")
+    def _named(self) -> "MixStage":
+        self.name = self.name or "+".join(part.split("/")[0] for part in self.mix.components)
+        return self
+
+
+class AdaptStage(Keys):
+    """conf/adapt.yaml."""
+
+    name: RunName
+    network: Network
+    adapt: Adapt
+    data: Data
+    predictions: Predictions
+    seed: Seed
+    out: Out
+    timing: Timing
+
+
+class Features(Keys):
+    """conf/features.yaml."""
+
+    name: RunName
+    m: Positive = Field(description="features a word")
+    contexts: Positive = Field(description="how many of the most frequent contexts count, each a word at a place")
+    reach: Positive = Field(description="a context is a word up to so many places before or behind")
+    data: Data
+    out: Out
+    timing: Timing
+
+    @model_validator(mode="after")
+    def _fewer(self) -> "Features":
+        if self.m >= self.contexts:
+            raise ValueError(f"m={self.m} with contexts={self.contexts}: fewer features than contexts, please")
+        return self
+
+
+class Shortlist(Keys):
+    """conf/shortlist.yaml."""
+
+    name: RunName
+    network: Network
+    size: Positive = Field(description="words that the network scores after each context: the trigram's likeliest")
+    ngram: Ngram
+    data: Data
+    predictions: Predictions
+    out: Out
+    timing: Timing
+
+
+class OutOfVocabulary(Keys):
+    """conf/out_of_vocabulary.yaml."""
+
+    name: RunName
+    network: Network
+    data: Data
+    predictions: Predictions
+    out: Out
+    csv: OutFile = Field(description="a file for the table of perplexities")
+    timing: Timing
+
+
+class WordMap(Keys):
+    """conf/word_map.yaml."""
+
+    plane: Text = Field(description="the network that is drawn, one with m = 2: its folder below `predictions`")
+    drawn: Positive = Field(description="how many words are drawn, the most frequent")
+    neighbours: Text = Field(description="the network whose nearest words are listed: its folder below `predictions`")
+    words: list[Text] = Field(description="whose neighbours are listed")
+    count: Positive = Field(description="how many neighbours of each")
+    seen: Count = Field(description="how often training must show a word that is listed as neighbour")
+    data: Data
+    predictions: Predictions
+    out: Out
+    timing: Timing
+
+
+STAGES: dict[str, type[Keys]] = {
+    "download": Download,
+    "preprocess": Preprocess,
+    "train": Train,
+    "ngram": NgramStage,
+    "cluster": Cluster,
+    "mix": MixStage,
+    "adapt": AdaptStage,
+    "features": Features,
+    "shortlist": Shortlist,
+    "out_of_vocabulary": OutOfVocabulary,
+    "word_map": WordMap,
+}

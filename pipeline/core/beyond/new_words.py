@@ -1,0 +1,36 @@
+"""Words that the vocabulary does not hold (paper, section 5.1): a word j seen after a context gets the features that
+the network expects there, C(j) = sum_i C(i) P(i | context), and then stands in contexts like any other word."""
+
+import copy
+
+import torch
+from torch import Tensor, nn
+
+from pipeline.core.common.errors import UnusableError
+from pipeline.core.networks.base import Network
+
+
+@torch.no_grad()
+def expected_features(network: Network, context: Tensor) -> Tensor:
+    """sum_i C(i) P(i | context) for each context (B, n-1), (B, m)."""
+    return network.distribution(context).exp() @ network.C[: len(network.b)]
+
+
+def scores_new_words(network: Network) -> bool:
+    """Whether a new word can be a candidate: where the score of a pair needs nothing of a word but its features and bias,
+    so that one v serves all words."""
+    return network.in_pairs and not network.architecture.indexed
+
+
+def with_words(network: Network, features: Tensor, bias: Tensor | None = None) -> Network:
+    """A copy of the network that knows words more, with ids from |V| on: features (R, m).
+
+    They may stand in contexts. With bias (R,) they are also candidates; see scores_new_words.
+    """
+    larger = copy.deepcopy(network)
+    larger.C = nn.Parameter(torch.cat([network.C.detach(), features]))
+    if bias is not None:
+        if not scores_new_words(network):
+            raise UnusableError("new candidates")
+        larger.b = nn.Parameter(torch.cat([network.b.detach(), bias]))
+    return larger

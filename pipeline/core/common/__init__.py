@@ -1,0 +1,1 @@
+"""What every model's numbers go through: threads, perplexity, the share, mixtures."""

@@ -1,0 +1,3 @@
+"""The three parts of a stream, in its order (paper, section 4)."""
+
+SPLITS = ("train", "valid", "test")

@@ -1,0 +1,56 @@
+"""The network of the paper, equation 1: y = b + W x + U tanh(d + H x), P(w | context) = softmax(y)_w.
+
+x is C(w_{t-n+1}), ..., C(w_{t-1}), the nearest word last, where the paper has it first.
+"""
+
+import torch
+from torch import Tensor, nn
+
+from pipeline.core.common.settings import Settings
+from pipeline.core.networks import base
+from pipeline.core.networks.softmax import log_probabilities
+
+
+class Network(base.Network):
+    """Equation 1, with W and U side by side in one matrix, so that y = b + WU [x; a] is a single product.
+
+    C (V, m), H (h, (n-1)m), d (h), WU (V, D), b (V); D = (n-1)m with direct connections, plus h. Free parameters by the
+    paper's formula: |V|(1 + nm + h) + h(1 + (n-1)m) with direct connections.
+    """
+
+    tables = ("C", "WU", "b")
+    has = ("direct",)
+
+    def __init__(self, architecture: Settings, vocabulary: int):
+        super().__init__(architecture)
+        x, h = self.inputs, architecture.h
+        self.C = nn.Parameter(torch.zeros(vocabulary, architecture.m))
+        self.H = nn.Parameter(torch.zeros(h, x))
+        self.d = nn.Parameter(torch.zeros(h))
+        self.WU = nn.Parameter(torch.zeros(vocabulary, (x if architecture.direct else 0) + h))
+        self.b = nn.Parameter(torch.zeros(vocabulary))
+
+    @property
+    def W(self) -> Tensor:
+        """Direct connections (V, (n-1)m); no columns without them."""
+        return self.WU[:, : self.WU.shape[1] - self.architecture.h]
+
+    @property
+    def U(self) -> Tensor:
+        """From hidden units to words (V, h)."""
+        return self.WU[:, self.WU.shape[1] - self.architecture.h :]
+
+    def output_inputs(self, context: Tensor) -> Tensor:
+        """[x; a] with a = tanh(d + H x), or a alone without direct connections: what WU is multiplied with, (B, D)."""
+        x = self.features(context).flatten(1)
+        a = torch.tanh(nn.functional.linear(x, self.H, self.d))
+        return self.dropout(torch.cat([x, a], 1) if self.architecture.direct else a)
+
+    def forward(self, context: Tensor, words: Tensor | None = None) -> Tensor:
+        """y = b + WU [x; a], (B, K), of some words (K,) or of all, after contexts (B, n-1)."""
+        return self.output(self.output_inputs(context), self.WU, words)
+
+    @torch.no_grad()
+    def log_probabilities(self, context: Tensor, target: Tensor) -> Tensor:
+        """Exact natural-log probability (B,) of each target (B,) after its context (B, n-1)."""
+        return log_probabilities(self.output_inputs(context), self.WU, self.b, target)

@@ -1,0 +1,95 @@
+"""Long short-term memory (Hochreiter and Schmidhuber 1997) as a language model (Sundermeyer and others 2012):
+y = b + U z, z the last layer's state, from the features of one word after the other.
+
+Regularised as by Zaremba and others (2014), by dropout between layers; or after Merity and others (2018, AWD-LSTM), by
+dropout that stays the same along a stream, of whole words, and of the weights from state to state, with features that
+are U too. Of AWD-LSTM this leaves out activation regularisation and steps of random length; the trainer has Adam in
+place of both papers' gradient descent, and averages a fixed share of the last weights.
+"""
+
+from itertools import pairwise
+
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call
+
+from pipeline.core.common.errors import UnusableError
+from pipeline.core.common.settings import Settings
+from pipeline.core.networks import base
+from pipeline.core.streams.network import State, StreamNetwork
+
+
+class Locked(nn.Module):
+    """Dropout of x (S, L, D), of the same features at all words of a stream (Gal and Ghahramani 2016)."""
+
+    def __init__(self, p: float = 0.0):
+        super().__init__()
+        self.p = p
+
+    def forward(self, x: Tensor) -> Tensor:
+        """x (S, L, D), in training with some features of each stream left out."""
+        return nn.functional.dropout1d(x.mT, self.p, self.training).mT
+
+
+class Network(StreamNetwork):
+    """C (V, m), layers of m or h inputs and h states, the last of m states where C is U too; else U (V, h); b (V)."""
+
+    deep = ("layers", "tied", "input_dropout", "layer_dropout", "word_dropout", "weight_dropout", "locked")
+
+    @classmethod
+    def check(cls, architecture: Settings) -> None:
+        """See base.Network."""
+        deep, h, m = architecture.deep, architecture.h, architecture.m
+        if deep.layers == 1 and deep.tied and h != m:
+            raise UnusableError("tied layer", h=h, m=m)
+        if deep.layers == 1 and deep.layer_dropout:
+            raise UnusableError("one layer", layer_dropout=deep.layer_dropout)
+
+    def __init__(self, architecture: Settings, vocabulary: int):
+        super().__init__(architecture)
+        deep, m, h = architecture.deep, architecture.m, architecture.h
+        self.tables = ("C", "b") if deep.tied else ("C", "U", "b")
+        self.C = nn.Parameter(torch.zeros(vocabulary, m))
+        sizes = [m] + [h] * (deep.layers - 1) + [m if deep.tied else h]
+        self.layers = nn.ModuleList(nn.LSTM(*pair, batch_first=True) for pair in pairwise(sizes))
+        for layer in self.layers:
+            for bias in (layer.bias_ih_l0, layer.bias_hh_l0):
+                nn.init.zeros_(bias)
+        if not deep.tied:
+            self.U = nn.Parameter(torch.zeros(vocabulary, h))
+        self.b = nn.Parameter(torch.zeros(vocabulary))
+        self.of_weights = base.Dropout()
+        self.of_weights.p = deep.weight_dropout
+        kind = Locked if deep.locked else nn.Dropout
+        self.of_inputs, self.between = kind(deep.input_dropout), kind(deep.layer_dropout)
+        if deep.locked:
+            self.dropout = Locked()
+
+    @property
+    def output_weight(self) -> Tensor:
+        """U (V, D)."""
+        return self.C if self.architecture.deep.tied else self.U
+
+    def read(self, words: Tensor, state: State | None) -> tuple[Tensor, State]:
+        """See StreamNetwork; the state: of each layer its output and its memory (S, h)."""
+        deep = self.architecture.deep
+        x = self.features(words)
+        if self.training and deep.word_dropout:
+            kept = torch.rand(len(self.C), device=x.device) >= deep.word_dropout
+            x = x * (kept[words] / (1 - deep.word_dropout))[:, :, None]
+        x = self.of_inputs(x)
+        left = []
+        for k, layer in enumerate(self.layers):
+            before = None if state is None else (state[2 * k][None], state[2 * k + 1][None])
+            x, (output, memory) = self._layer(layer, x, before)
+            left += [output[0], memory[0]]
+            if k + 1 < len(self.layers):
+                x = self.between(x)
+        return x, tuple(left)
+
+    def _layer(self, layer: nn.LSTM, x: Tensor, before: State | None) -> tuple[Tensor, State]:
+        """One layer over streams x (S, L, D); in bfloat16 where the output layer is."""
+        weights = {"weight_hh_l0": self.of_weights(layer.weight_hh_l0)}
+        with torch.autocast(x.device.type, torch.bfloat16, enabled=self.bfloat16 and self.training):
+            y, (output, memory) = functional_call(layer, weights, (x, before))
+        return y.to(x.dtype), (output.to(x.dtype), memory.to(x.dtype))

@@ -1,0 +1,75 @@
+"""A Transformer decoder (Vaswani and others 2017) with the normalisation before each part (Radford and others 2019):
+y = b + C z, z the last layer's output at the last word, from the features of the words and of their places.
+
+Each layer looks at the words before, n-1 places at most. What is carried from step to step is words and not numbers: in
+scoring the last (n-1)/2 are read again before the next (n-1)/2, so that each has that many before it; in training a
+step's n-1 words stand by themselves.
+"""
+
+import torch
+from torch import Tensor, nn
+
+from pipeline.core.common.errors import UnusableError
+from pipeline.core.common.settings import Settings
+from pipeline.core.streams.network import State, StreamNetwork
+
+
+class Network(StreamNetwork):
+    """C (V, m), places (n-1, m), layers of width m with h hidden units, b (V)."""
+
+    tables = ("C", "b")
+    deep = ("layers", "heads", "input_dropout", "layer_dropout")
+
+    @classmethod
+    def check(cls, architecture: Settings) -> None:
+        """See base.Network."""
+        if architecture.m % architecture.deep.heads:
+            raise UnusableError("heads", m=architecture.m, heads=architecture.deep.heads)
+        if architecture.n < 3:
+            raise UnusableError("two words at a time", n=architecture.n)
+
+    def __init__(self, architecture: Settings, vocabulary: int):
+        super().__init__(architecture)
+        deep, m, h = architecture.deep, architecture.m, architecture.h
+        self.C = nn.Parameter(torch.zeros(vocabulary, m))
+        self.places = nn.Parameter(torch.zeros(architecture.n - 1, m))
+        self.layers = nn.ModuleList(
+            nn.TransformerEncoderLayer(
+                *(m, deep.heads, h, deep.layer_dropout), activation="gelu", batch_first=True, norm_first=True
+            )
+            for _ in range(deep.layers)
+        )
+        self.norm = nn.LayerNorm(m)
+        self.b = nn.Parameter(torch.zeros(vocabulary))
+        for name, parameter in self.layers.named_parameters():
+            if name.endswith("bias"):
+                nn.init.zeros_(parameter)
+
+    @property
+    def output_weight(self) -> Tensor:
+        """C (V, m)."""
+        return self.C
+
+    def read(self, words: Tensor, state: State | None) -> tuple[Tensor, State]:
+        """See StreamNetwork; the state: the last words (S, at most (n-1)/2)."""
+        half = len(self.places) // 2
+        if self.training:
+            return self._layers(words), ()
+        found = []
+        seen = words[:, :0] if state is None else state[0]
+        for part in words.split(half, 1):
+            both = torch.cat([seen, part], 1)
+            found.append(self._layers(both)[:, -part.shape[1] :])
+            seen = both[:, -half:]
+        return torch.cat(found, 1), (seen,)
+
+    def _layers(self, words: Tensor) -> Tensor:
+        """z (S, L, m) of at most n-1 words (S, L), each after those before it here."""
+        length = words.shape[1]
+        mask = nn.Transformer.generate_square_subsequent_mask(length, device=words.device, dtype=self.b.dtype)
+        with torch.autocast(self.b.device.type, torch.bfloat16, enabled=self.bfloat16 and self.training):
+            x = self.features(words) * self.architecture.m**0.5 + self.places[:length]
+            x = nn.functional.dropout(x, self.architecture.deep.input_dropout, self.training)
+            for layer in self.layers:
+                x = layer(x, src_mask=mask, is_causal=True)
+        return self.norm(x.to(self.b.dtype))

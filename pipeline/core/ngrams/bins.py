@@ -1,0 +1,44 @@
+"""Mixture weights that depend on how often training shows the context: one set for each bin of its frequency.
+
+The paper's trigram has them (section 4.1), and its mixture of NIPS 2000 of network and trigram.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import logsumexp
+
+from pipeline.core.common.mixture import fit_weights
+
+
+@dataclass(frozen=True)
+class BinWeights:
+    """Fitted weights of K components."""
+
+    weights: dict[int, np.ndarray]  # bin q: a (K,)
+    everywhere: np.ndarray  # (K,), for a bin that was not there to fit
+
+    def of(self, bins: np.ndarray) -> np.ndarray:
+        """The weights (T, K) of the bins (T,)."""
+        bins, place = np.unique(bins, return_inverse=True)
+        return np.stack([self.weights.get(q, self.everywhere) for q in bins.tolist()])[place]
+
+
+def bins_of(frequency: np.ndarray, tokens: int) -> np.ndarray:
+    """q = ceil(-log((1 + frequency) / T)), from 0 (the most frequent contexts) up."""
+    return np.ceil(-np.log((1 + frequency) / tokens)).clip(min=0).astype(np.int64)
+
+
+def fit(log_probabilities: np.ndarray, bins: np.ndarray, tolerance: float) -> BinWeights:
+    """The weights that make these tokens likeliest, by EM in each bin.
+
+    log_probabilities: (K, T); bins: (T,); tolerance: EM ends when the mean log-likelihood rises by less.
+    """
+    weights = {int(q): fit_weights(log_probabilities[:, bins == q], tolerance) for q in np.unique(bins)}
+    return BinWeights(weights, fit_weights(log_probabilities, tolerance))
+
+
+def mix(log_probabilities: np.ndarray, bins: np.ndarray, weights: BinWeights) -> np.ndarray:
+    """log sum_k a_k(q) P_k, (T,) float32, from log P_k (K, T) and the bins (T,)."""
+    with np.errstate(divide="ignore"):
+        return logsumexp(log_probabilities + np.log(weights.of(bins)).T, axis=0).astype(np.float32)

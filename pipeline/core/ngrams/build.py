@@ -1,0 +1,43 @@
+"""An n-gram model from its settings and a corpus."""
+
+from typing import Protocol
+
+import numpy as np
+
+from pipeline.core.common.settings import Settings
+from pipeline.core.ngrams import classes, counts, interpolated, kneser_ney
+
+
+class Model(Protocol):
+    """What every n-gram model can do."""
+
+    @property
+    def order(self) -> int:
+        """n: it looks at the n - 1 words before."""
+
+    def log_probabilities(self, before: np.ndarray, ids: np.ndarray) -> np.ndarray:
+        """Natural-log probability (T,) float32 of each of `ids` (T,), of which `before` are the words before."""
+
+
+def fit(
+    ngram: Settings, train: np.ndarray, valid: np.ndarray, vocabulary: int, of_words: np.ndarray | None = None
+) -> Model:
+    """The model, counted on training and, where it has weights, fitted on validation.
+
+    ngram: conf/ngram.yaml; vocabulary: words, V; of_words: the class (V,) of each, for a class model.
+    Raises UnusableError where the counts leave discounts undefined.
+    """
+    if ngram.kind == "interpolated":
+        return interpolated.fit(train, valid, vocabulary, ngram.tolerance)
+    if ngram.kind == "class":
+        return classes.fit(train, of_words, ngram.order, ngram.backoff, ngram.drop)
+    counted = counts.count(train, ngram.order, vocabulary)
+    return kneser_ney.fit(counted, ngram.backoff, ngram.drop, ngram.fallback)
+
+
+def memory(tokens: int, order: int) -> int:
+    """Bytes that Kneser-Ney takes at most, where hardly an n-gram comes twice: arrays of 8 bytes a token.
+
+    Of each order an n-gram's key, count, suffix, probability and back-off weight; three more pass by.
+    """
+    return 8 * tokens * (5 * order + 3)

@@ -1,0 +1,48 @@
+"""Class-based n-grams (Brown et al. 1992; paper, section 4.1): P(w | h) = P(w | c(w)) P(c(w) | classes of h).
+
+P(w | c) is the share of w among the words of its class in training. A word that training never shows is put into the
+class of `<unk>`, whose rare words it resembles most; all such words together count there as one occurrence, which
+keeps the logarithm finite, and the share for unseen words does the rest.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from pipeline.core.ngrams import counts, kneser_ney
+from pipeline.core.ngrams.backoff import Backoff
+
+UNKNOWN_ID = 0
+
+
+@dataclass(frozen=True)
+class ClassModel:
+    """An n-gram model over classes, and each word's share of its class."""
+
+    classes: np.ndarray  # (V,) the class of each word
+    log_share: np.ndarray  # (V,) log P(w | c(w)), natural
+    over_classes: Backoff
+
+    @property
+    def order(self) -> int:
+        """n of the classes' model."""
+        return self.over_classes.order
+
+    def log_probabilities(self, before: np.ndarray, ids: np.ndarray) -> np.ndarray:
+        """Natural-log probability (T,) float32 of each of `ids` (T,), of which `before` are the words before."""
+        of_class = self.over_classes.log_probabilities(self.classes[before], self.classes[ids])
+        return (of_class + self.log_share[ids]).astype(np.float32)
+
+
+def fit(train: np.ndarray, classes: np.ndarray, order: int, backoff: bool = False, drop: bool = False) -> ClassModel:
+    """Modified Kneser-Ney over the classes (V,) of the training ids.
+
+    The discounts of single classes are undefined, none is rare: they fall back (kneser_ney.FALLBACK).
+    """
+    frequency = np.bincount(train, minlength=len(classes)).astype(float)
+    unseen = frequency == 0
+    classes = np.where(unseen, classes[UNKNOWN_ID], classes)
+    frequency[unseen] = 1 / max(unseen.sum(), 1)
+    share = frequency / np.bincount(classes, frequency)[classes]
+    counted = counts.count(classes[train], order, int(classes.max()) + 1)
+    return ClassModel(classes, np.log(share), kneser_ney.fit(counted, backoff, drop, fallback=True))

@@ -1,0 +1,96 @@
+"""Modified Kneser-Ney smoothing (Chen and Goodman 1999), interpolated and in back-off form.
+
+With a(g) the adjusted count of an n-gram g (order n: its count; below: how many different words stand before it),
+h the first k-1 words of g = h w, and h' those without their first:
+    interpolated  P_k(w | h) = (a(hw) - D(a)) / a(h.) + gamma(h) P_{k-1}(w | h')
+                  gamma(h) = (D_1 N_1(h.) + D_2 N_2(h.) + D_3 N_3+(h.)) / a(h.)
+    back-off      P_k(w | h) = (a(hw) - D(a)) / a(h.) where hw was seen, else alpha(h) P_{k-1}(w | h')
+                  alpha(h) = (1 - sum of the first over seen w) / (1 - sum of P_{k-1}(w | h') over seen w)
+P_0 = 1/|V|; order 1 is interpolated with it in both forms. A context that training never shows passes on P_{k-1}.
+Where every word of the vocabulary has its own probability after h, the back-off form has no word to pass the discounted
+mass on to, and alpha(h) is 0/0. There the own probabilities are divided by their sum, and alpha(h) = 1 stands in the
+ARPA file for other tools; SRILM does the same (NgramLM.cc, "scaling probabilities to sum to 1").
+"""
+
+import numpy as np
+
+from pipeline.core.common.errors import UnusableError
+from pipeline.core.ngrams.backoff import Backoff
+from pipeline.core.ngrams.counts import Counts, Table
+
+FALLBACK = (0.5, 1.0, 1.5)  # where counts of counts leave the discounts undefined, as KenLM has them
+
+
+def adjusted_counts(counts: Counts, k: int) -> np.ndarray:
+    """a(g) of each k-gram (N_k,): its count at the highest order, below it the number of different words before it.
+
+    Before the first word of the stream stands its beginning, which counts as one.
+    """
+    if k == counts.order:
+        return counts.tables[k - 1].counts
+    adjusted = np.bincount(counts.tables[k].suffixes, minlength=len(counts.tables[k - 1].keys))
+    adjusted[counts.first[k - 1]] += 1
+    return adjusted
+
+
+def discounts(adjusted: np.ndarray, order: int, fallback: bool) -> tuple[float, float, float]:
+    """D_1, D_2, D_3+ from counts of counts: D_j = j - (j + 1) Y t_{j+1} / t_j with Y = t_1 / (t_1 + 2 t_2).
+
+    Where some t_j is zero, or a discount lies outside 0 to j, they are undefined: FALLBACK if `fallback`, else
+    UnusableError. Streams of classes have no unigram counts of 1 to 3.
+    """
+    t = np.bincount(adjusted.clip(max=5), minlength=6).astype(float)
+    if (t[1:5] > 0).all():
+        y = t[1] / (t[1] + 2 * t[2])
+        found = tuple(float(j - (j + 1) * y * t[j + 1] / t[j]) for j in (1, 2, 3))
+        if all(0 <= d <= j for j, d in zip((1, 2, 3), found, strict=True)):
+            return found
+    if fallback:
+        return FALLBACK
+    raise UnusableError("discounts", order=order, counts=t[1:5].astype(int).tolist())
+
+
+def fit(counts: Counts, backoff: bool = False, drop: bool = False, fallback: bool = False) -> Backoff:
+    """The smoothed model of these counts.
+
+    backoff: the back-off form. drop: n-grams of order >= 3 with an adjusted count of 1 are left out, their mass goes
+    to back-off (SRILM's default). fallback: see discounts.
+    """
+    log_p: list[np.ndarray] = []
+    log_backoff: list[np.ndarray] = []
+    lower = np.full(1, 1 / counts.vocabulary)  # P_{k-1} of each (k-1)-gram; at first P_0
+    for k, table in enumerate(counts.tables, start=1):
+        adjusted = adjusted_counts(counts, k)
+        context, contexts = _contexts(counts, table, k)
+        total = np.bincount(context, adjusted, contexts)
+        discount = np.array([0, *discounts(adjusted, k, fallback)])[adjusted.clip(max=3)]
+        own = (adjusted - discount) / total[context]
+        shorter = lower[table.suffixes]
+        kept = (adjusted > 1) if drop and k >= 3 else np.ones(len(own), dtype=bool)
+        if backoff and k > 1:
+            seen, seen_shorter = (np.bincount(context[kept], p[kept], contexts) for p in (own, shorter))
+            # Counted, for 1 - seen_shorter is 0 there but for rounding.
+            full = np.bincount(context[kept], minlength=contexts) == counts.vocabulary
+            own = np.where(full[context], own / np.where(full, seen, 1)[context], own)
+            passed_on = np.where(full, 1, _ratio(1 - seen, 1 - seen_shorter))
+        else:
+            passed_on = _ratio(np.bincount(context, np.where(kept, discount, adjusted), contexts), total)
+            own += passed_on[context] * shorter
+        # A dropped n-gram is what back-off makes of it, for the orders above.
+        lower = np.where(kept, own, passed_on[context] * shorter)
+        log_p.append(np.log(np.where(kept, own, np.nan)))
+        if k > 1:
+            log_backoff.append(np.log(passed_on))
+    return Backoff(counts, log_p, log_backoff)
+
+
+def _contexts(counts: Counts, table: Table, k: int) -> tuple[np.ndarray, int]:
+    """The place of each k-gram's first k-1 words (N_k,), and how many such contexts there are (1 for k = 1)."""
+    if k == 1:
+        return np.zeros(len(table.keys), dtype=np.int64), 1
+    return table.keys // counts.vocabulary, len(counts.tables[k - 2].keys)
+
+
+def _ratio(mass: np.ndarray, total: np.ndarray) -> np.ndarray:
+    """mass / total; 1 for a context that nothing follows, which passes everything on."""
+    return np.divide(mass, total, out=np.ones(len(mass)), where=total > 0)

@@ -1,0 +1,34 @@
+"""A mixture of models from their log-probabilities (paper, section 4.1; weights by context frequency: NIPS 2000)."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from pipeline.core.common import mixture
+from pipeline.core.common.settings import Settings
+from pipeline.core.ngrams import bins, counts, interpolated
+
+
+def mix(
+    settings: Settings, parts: Mapping[str, np.ndarray], ids: Mapping[str, np.ndarray], vocabulary: int
+) -> tuple[dict[str, np.ndarray], dict]:
+    """log P (T,) of the mixture on valid and test, and its weights by component, or by bin and component.
+
+    settings: conf/mix; parts: log P_k (K, T) of valid and test; ids: of train, valid and test; vocabulary: words, V.
+    """
+    if settings.by_frequency:
+        return _by_frequency(settings, parts, ids, vocabulary)
+    weights = settings.weights or mixture.fit_weights(parts["valid"], settings.tolerance).tolist()
+    mixed = {split: mixture.mix(part, weights) for split, part in parts.items()}
+    return mixed, dict(zip(settings.components, weights, strict=True))
+
+
+def _by_frequency(settings: Settings, parts: Mapping, ids: Mapping, vocabulary: int) -> tuple[dict, dict]:
+    """By weights for each bin of the context's frequency, as the trigram's."""
+    counted = counts.count(ids["train"], interpolated.ORDER - 1, vocabulary)
+    before = {"valid": ids["train"], "test": ids["valid"]}
+    binned = {split: interpolated.context_bins(counted, before[split], ids[split]) for split in parts}
+    fitted = bins.fit(parts["valid"], binned["valid"], settings.tolerance)
+    mixed = {split: bins.mix(part, binned[split], fitted) for split, part in parts.items()}
+    every = {"everywhere": fitted.everywhere} | fitted.weights
+    return mixed, {q: dict(zip(settings.components, a.tolist(), strict=True)) for q, a in every.items()}

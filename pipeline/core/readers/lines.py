@@ -1,0 +1,15 @@
+"""Plain text, a line a paragraph; an empty line is an empty paragraph."""
+
+from collections.abc import Iterable, Iterator
+from functools import partial
+
+from pipeline.core.text.files import texts_of
+from pipeline.core.text.pieces import PLAIN, Piece, paragraphs_by_line
+
+
+def pieces(lines: Iterable[str]) -> Iterator[Piece]:
+    """Words and ends of paragraphs of one text."""
+    return paragraphs_by_line(lines, PLAIN.findall)
+
+
+texts = partial(texts_of, pieces=pieces)

@@ -1,0 +1,79 @@
+"""Press releases of US senators (Grimmer 2010), packed in one zip: which of them are usable text, their order, their
+words. A release is one paragraph.
+
+Upstream lost the punctuation of nearly half of them, so a text is kept only where its signs are as frequent as in
+prose.
+"""
+
+import hashlib
+import re
+import zipfile
+from collections.abc import Iterable, Iterator
+from datetime import date, datetime
+from pathlib import Path
+
+from pipeline.core.common.errors import UnusableError, Watcher
+from pipeline.core.common.settings import Settings
+from pipeline.core.text.pieces import Piece, paragraphs
+
+WORDS = re.compile(r"\d+(?:[.,]\d+)*\w*|\w+(?:['’]\w+)*|[^\w\s]")
+PATH = re.compile(r"raw/(?P<senator>[^/]+)/(?P<day>\d{1,2}[A-Za-z]{3}\d{4})[^/]*\.txt")
+PACKED = "texts.zip"  # the one file of a packed corpus
+SHORTEST = 50  # words
+SIGNS, ENDS, COMMAS = 0.05, 0.02, 0.015  # a word, more than which a text must have: both together, and each
+
+
+def texts(corpus: Settings, watch: Watcher) -> Iterator[tuple[str, list[Piece]]]:
+    """The usable releases by day, senator and file, none twice. Raises UnusableError for one that can't be decoded."""
+    packed, seen = Path(corpus.raw, PACKED), set()
+    with zipfile.ZipFile(packed) as archive:
+        dated = sorted(filter(None, map(origin, archive.namelist())))
+        watch.begin(sum(archive.getinfo(name).file_size for _, _, name in dated))
+        for _, senator, name in dated:
+            content = archive.read(name)
+            watch.advance(len(content))
+            try:
+                text = " ".join(decoded(content, corpus.encoding).split())
+            except UnicodeDecodeError as error:
+                raise UnusableError("release", file=str(packed), text=name, encoding=corpus.encoding) from error
+            digest = hashlib.sha256(text.encode()).digest()
+            if digest not in seen and usable(text):
+                seen.add(digest)
+                yield f"{senator}/{Path(name).stem}", [(words_of(text), True)]
+
+
+def pieces(lines: Iterable[str]) -> Iterator[Piece]:
+    """Words and ends of paragraphs of one text; blank lines stand between paragraphs."""
+    return paragraphs(lines, words_of)
+
+
+def origin(path: str) -> tuple[date, str, str] | None:
+    """Day, senator and file of a text, by which they are sorted; None for what is no senator's release."""
+    found = PATH.fullmatch(path)
+    if not found or found["senator"].startswith("Senate"):
+        return None
+    try:
+        day = datetime.strptime(found["day"], "%d%b%Y").date()
+    except ValueError:
+        return None
+    return day, found["senator"], path
+
+
+def decoded(content: bytes, encoding: str) -> str:
+    """A text of UTF-8, as some 1,500 are, or else of the encoding given; Latin-1 never fails."""
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError:
+        return content.decode(encoding)
+
+
+def words_of(text: str) -> list[str]:
+    """Numbers, words with an inner apostrophe whole, each other sign alone."""
+    return WORDS.findall(text)
+
+
+def usable(text: str) -> bool:
+    """Whether a text is long enough and its punctuation intact; words, here, are what stands between white space."""
+    words = len(text.split())
+    commas, ends = text.count(","), sum(map(text.count, ".!?"))
+    return words >= SHORTEST and commas + ends > SIGNS * words and ends > ENDS * words and commas > COMMAS * words

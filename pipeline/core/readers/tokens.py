@@ -1,0 +1,15 @@
+"""Tokenised text, words apart by white space, a line a paragraph; an empty line is an empty paragraph."""
+
+from collections.abc import Iterable, Iterator
+from functools import partial
+
+from pipeline.core.text.files import texts_of
+from pipeline.core.text.pieces import Piece, paragraphs_by_line
+
+
+def pieces(lines: Iterable[str]) -> Iterator[Piece]:
+    """Words and ends of paragraphs of one text."""
+    return paragraphs_by_line(lines, str.split)
+
+
+texts = partial(texts_of, pieces=pieces)

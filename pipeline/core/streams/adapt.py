@@ -1,0 +1,64 @@
+"""Networks that adapt to the text which they read: the neural cache, or dynamic evaluation, with what suits validation."""
+
+from collections.abc import Mapping
+from itertools import product
+
+import numpy as np
+
+from pipeline.core.common import evaluation, mixture
+from pipeline.core.common.errors import UnusableError, Watcher
+from pipeline.core.common.settings import Settings
+from pipeline.core.streams import cache, dynamic
+from pipeline.core.streams.network import StreamNetwork
+
+
+def with_cache(
+    settings: Settings, network: StreamNetwork, ids: Mapping[str, np.ndarray], mark: int, raw: Mapping[str, np.ndarray]
+) -> tuple[dict[str, np.ndarray], dict]:
+    """log P (T,) of valid and test by the network mixed with its cache, whose theta and weight are the best on
+    validation; and these two.
+
+    settings: conf/adapt; ids: of train, valid and test; raw: the network's own log P of valid and test.
+    """
+    before = {"valid": ids["train"], "test": ids["valid"]}
+
+    def cached(split: str, thetas: list[float]) -> np.ndarray:
+        return cache.log_probabilities(network, ids[split], before[split], mark, settings.size, thetas)
+
+    tried = []
+    for theta, own in zip(settings.thetas, cached("valid", settings.thetas), strict=True):
+        parts = np.stack([raw["valid"], own])
+        weights = mixture.fit_weights(parts)
+        mixed = mixture.mix(parts, weights)
+        tried.append((evaluation.perplexity(mixed), theta, weights, mixed))
+    _, theta, weights, mixed = min(tried, key=lambda each: each[0])
+    scored = {"valid": mixed, "test": mixture.mix(np.stack([raw["test"], *cached("test", [theta])]), weights)}
+    return scored, {"theta": theta, "weight of the cache": float(weights[1])}
+
+
+def learning(
+    settings: Settings, network: StreamNetwork, ids: Mapping[str, np.ndarray], mark: int, watch: Watcher
+) -> tuple[dict[str, np.ndarray], dict]:
+    """log P (T,) of valid and test while learning from them, by the rate and decay that are best on the words tried;
+    and these two.
+
+    settings: conf/adapt; ids: of train, valid and test. Raises UnusableError where no rate is better than no model.
+    """
+    roots = dynamic.mean_squares(network, ids["train"][-settings.measured :], mark, settings.length)
+
+    def learned(part: np.ndarray, before: np.ndarray, rate: float, decay: float) -> np.ndarray:
+        watch.begin(len(part), f"rate {rate:g} decay {decay:g}")
+        rule = rate, decay, settings.epsilon, settings.length, watch.advance
+        return dynamic.log_probabilities(network, part, before, mark, roots, *rule)
+
+    losses = {}
+    for rule in product(settings.rates, settings.decays):
+        loss = -learned(ids["valid"][: settings.tried], ids["train"], *rule).mean(dtype=np.float64)
+        losses[rule] = loss if np.isfinite(loss) else np.inf
+        watch.note("rule tried", rate=rule[0], decay=rule[1], nats=loss, words=settings.tried)
+    rate, decay = min(losses, key=losses.get)
+    if not losses[rate, decay] < np.log(len(network.b)):
+        raise UnusableError("rates", rates=list(settings.rates))
+    scored = {"valid": learned(ids["valid"], ids["train"], rate, decay)}
+    scored["test"] = learned(ids["test"], ids["valid"], rate, decay)
+    return scored, {"rate": rate, "decay": decay}

@@ -1,0 +1,84 @@
+"""Dynamic evaluation (Krause and others, Dynamic evaluation of neural sequence models, 2018): a network goes on
+learning from the text that it reads, and scores each stretch of it before it learns from it.
+
+After a stretch with gradient g each weight makes the step
+    theta <- theta + decay (theta_0 - theta) r / mean of r - rate g / (r + epsilon),
+where r is the root of the mean squared gradient on training words, theta_0 what training has left, and the mean that of
+all matrices' means. So each weight makes steps of one size, and those with large gradients go back faster. Epsilon is
+given in means of r.
+"""
+
+import copy
+from collections.abc import Callable
+
+import numpy as np
+import torch
+
+from pipeline.core.streams.network import StreamNetwork
+
+
+def log_probabilities(
+    network: StreamNetwork,
+    ids: np.ndarray,
+    before: np.ndarray,
+    mark: int,
+    roots: list[torch.Tensor],
+    rate: float,
+    decay: float,
+    epsilon: float,
+    length: int,
+    progress: Callable[[int], object] = lambda words: None,
+) -> np.ndarray:
+    """log P (T,) float32 of each token of a split. The network itself stays as it is: a copy learns.
+
+    ids: (T,) a split; before: what precedes it in the stream, read and not learned from; mark: id of the text mark;
+    roots: of each parameter, from mean_squares; length: words of a stretch; progress: told of words done.
+    """
+    learning = copy.deepcopy(network).eval()
+    learning.sparse = False
+    mean = torch.stack([root.mean() for root in roots]).mean()
+    weights = [
+        (p, p.detach().clone(), (decay * root / mean).clamp(max=1) if decay else None, root + epsilon * mean)
+        for p, root in zip(learning.parameters(), roots, strict=True)
+    ]
+    scored = []
+    for loss in _stretches(learning, ids, before, mark, length):
+        scored.append(-loss.detach().numpy())
+        loss.sum().backward()
+        _learn(weights, rate)
+        progress(len(loss))
+    return np.concatenate(scored)
+
+
+def mean_squares(network: StreamNetwork, ids: np.ndarray, mark: int, length: int) -> list[torch.Tensor]:
+    """r of each parameter: the root of its mean squared gradient over the stretches of some training words."""
+    network.eval().sparse = False
+    sums, stretches = [torch.zeros_like(p) for p in network.parameters()], 0
+    for loss in _stretches(network, ids, ids[:0], mark, length):
+        loss.sum().backward()
+        for total, parameter in zip(sums, network.parameters(), strict=True):
+            total.addcmul_(parameter.grad, parameter.grad)
+            parameter.grad = None
+        stretches += 1
+    return [(total / stretches).sqrt_() for total in sums]
+
+
+def _stretches(network: StreamNetwork, ids: np.ndarray, before: np.ndarray, mark: int, length: int):
+    """-log P (L,) of the words of each stretch, with a gradient; the state goes on from stretch to stretch."""
+    stream, state = network.opened(ids, before, mark)
+    for start in range(0, len(ids), length):
+        words = torch.from_numpy(stream[:, start : start + length + 1])
+        z, state = network.read(words[:, :-1], state)
+        state = tuple(part.detach() for part in state)
+        y = network.output(z[0], network.output_weight, None)
+        yield torch.nn.functional.cross_entropy(y, words[0, 1:], reduction="none")
+
+
+@torch.no_grad()
+def _learn(weights: list[tuple[torch.Tensor, torch.Tensor, torch.Tensor | None, torch.Tensor]], rate: float) -> None:
+    """A step of each weight (theta, theta_0, how much of the way back it goes or None, r + epsilon)."""
+    for theta, trained, back, root in weights:
+        if back is not None:
+            theta.lerp_(trained, back)
+        theta.addcdiv_(theta.grad, root, value=-rate)
+        theta.grad = None

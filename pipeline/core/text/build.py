@@ -1,0 +1,140 @@
+"""From the texts of a corpus to ids, vocabulary, splits and counts (paper, section 4).
+
+Texts are read and coded one after the other; what stays in memory is a number a word and the types.
+"""
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from itertools import islice
+
+import numpy as np
+import pandas as pd
+
+from pipeline.core.common.errors import UnusableError, Watcher
+from pipeline.core.common.settings import Settings
+from pipeline.core.common.splits import SPLITS
+from pipeline.core.common.symbols import PARAGRAPH, TEXT
+from pipeline.core.text import repeats, vocabulary
+from pipeline.core.text.pieces import Piece, fold, stream
+
+MARKS = {"paragraph": PARAGRAPH, "text": TEXT}  # by their names in conf/corpus
+
+
+@dataclass(frozen=True)
+class Built:
+    """A corpus."""
+
+    vocabulary: list[str]  # place = id
+    splits: dict[str, np.ndarray]  # ids (T,) int32 by split
+    texts: pd.DataFrame  # name, genre, first (token), end, split: a text that lies in two splits has a row in each
+    counts: dict
+    measured: dict[str, int]  # of counts what says how large the corpus is
+
+
+def reader(name: str):
+    """The module of a format of corpora; its own file alone is imported."""
+    return import_module(f"pipeline.core.readers.{name}")
+
+
+def build(corpus: Settings, watch: Watcher) -> Built:
+    """The corpus of conf/corpus. Raises UnusableError where its texts are not what the settings say."""
+    whole, measured = _read(corpus, watch)
+    kept, removed = whole, {}
+    if corpus.drop_repeats:
+        as_read = whole.merged(fold) if corpus.fold else whole  # by models
+        stays = repeats.kept(as_read, corpus.drop_repeats)
+        kept, removed["sentences"] = repeats.without(whole, stays), repeats.examples(as_read, stays).to_dict("records")
+        if any(corpus.splits.values()) and len(kept.names) < len(whole.names):
+            raise UnusableError("nothing stays", drop_repeats=corpus.drop_repeats)
+    measured["tokens"] = len(kept.codes)
+    boundaries = _boundaries(corpus, kept.ends.tolist())
+    if removed:
+        removed["shares"] = repeats.shares(stays, boundaries)
+    words, ids, measured["types"] = vocabulary.build(
+        kept.types,
+        kept.codes[: boundaries[-1]],
+        boundaries[1] if corpus.vocabulary_from == "train" else boundaries[-1],
+        corpus.rare,
+        corpus.size,
+        fold if corpus.fold else None,
+        corpus.proper,
+    )
+    splits = {split: ids[a:b] for split, a, b in zip(SPLITS, boundaries[:-1], boundaries[1:], strict=True)}
+    measured["vocabulary"] = len(words)
+
+    frequency = {split: vocabulary.frequencies(part, len(words)) for split, part in splits.items()}  # of each word
+    unseen, unknown = frequency["train"] == 0, slice(1 + corpus.proper)
+    counts = {
+        **measured,
+        "paper": corpus.paper,
+        "format": corpus.format,
+        "boundaries": boundaries,
+        "marks": {mark: words.index(mark) for mark in (PARAGRAPH, TEXT) if mark in words},
+        "unknown_rate": {split: float(each[unknown].sum() / each.sum()) for split, each in frequency.items()},
+        "unseen_words": int(unseen.sum()),
+        "unseen_tokens": {split: int(each[unseen].sum()) for split, each in frequency.items()},
+        "digest": digest(*splits.values()),
+        **({"removed": removed} if removed else {}),
+    }
+    return Built(words, splits, _text_table(corpus, kept, boundaries), counts, measured)
+
+
+def digest(*arrays: np.ndarray) -> str:
+    """sha256 over the bytes of arrays, one after the other."""
+    total = hashlib.sha256()
+    for array in arrays:
+        total.update(np.ascontiguousarray(array).data)
+    return total.hexdigest()
+
+
+def _read(corpus: Settings, watch: Watcher) -> tuple[repeats.Stream, dict[str, int]]:
+    """The stream of all texts, and how many texts, paragraphs and words it has."""
+    types, names, ends = vocabulary.Types(), [], []
+    measured = {"texts": 0, "paragraphs": 0, "words": 0, "tokens": 0}
+    marks = [MARKS[name] for name in corpus.marks]
+    for name, pieces in islice(reader(corpus.format).texts(corpus, watch), corpus.texts or None):
+        before = measured["words"]
+        for words in stream(_counted(pieces, measured), marks):
+            types.add(words)
+        if measured["words"] == before:
+            raise UnusableError("no words", text=name, format=corpus.format)
+        names.append(name)
+        ends.append(types.words)
+    if not names:
+        raise UnusableError("no texts")
+    measured["texts"] = len(names)
+    for key, value in (corpus.expected or {}).items():  # of these texts, whatever is then made of them
+        if measured[key] != value and not corpus.texts:
+            raise UnusableError("other texts", key=key, measured=measured[key], expected=value)
+    return repeats.Stream(*types.coded(), names, np.array(ends)), measured
+
+
+def _counted(pieces: Iterable[Piece], measured: dict[str, int]) -> Iterator[Piece]:
+    for words, ends in pieces:
+        measured["paragraphs"] += ends
+        measured["words"] += len(words)
+        yield words, ends
+
+
+def _boundaries(corpus: Settings, ends: list[int]) -> list[int]:
+    """Where the splits begin and end: [0, train, train + valid, train + valid + test]."""
+    if any(corpus.splits.values()):
+        return [0, *ends]
+    tokens, sizes = ends[-1], (corpus.train, corpus.valid, corpus.test)  # below 1: a share of the stream
+    train, valid, test = (int(size if size >= 1 else size * tokens) for size in sizes)
+    result = [0, train, train + valid, train + valid + test if corpus.test else tokens]
+    if not 0 < result[1] < result[2] < result[3] <= tokens:
+        raise UnusableError("splits", train=corpus.train, valid=corpus.valid, test=corpus.test, tokens=tokens)
+    return result
+
+
+def _text_table(corpus: Settings, kept: repeats.Stream, boundaries: list[int]) -> pd.DataFrame:
+    rows, ends = [], kept.ends.tolist()
+    for name, first, end in zip(kept.names, [0, *ends[:-1]], ends, strict=True):
+        genre = corpus.genres.get(name.rstrip("0123456789"), "")
+        for split, low, high in zip(SPLITS, boundaries[:-1], boundaries[1:], strict=True):
+            if max(first, low) < min(end, high):
+                rows.append((name, genre, max(first, low), min(end, high), split))
+    return pd.DataFrame(rows, columns=["name", "genre", "first", "end", "split"])

@@ -1,0 +1,97 @@
+"""The vocabulary: rare words merged into one symbol, ids by falling frequency (paper, section 4)."""
+
+from array import array
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+
+import numpy as np
+import pandas as pd
+
+from pipeline.core.common.errors import UnusableError
+from pipeline.core.common.symbols import PARAGRAPH, TEXT, UNKNOWN
+
+PROPER = "<proper>"  # rare words with a capital letter, where they have a symbol of their own: the paper's proper nouns
+CHUNK = 1 << 20  # words that are coded at a time
+
+
+class Types:
+    """A stream's words coded by type as they come: all that stays is a number of 4 bytes a word, and the types."""
+
+    def __init__(self):
+        self._code = {TEXT: 0}  # it stands before every stream, so it is a type whether it occurs or not
+        self._waiting: list[str] = []
+        self._codes = array("i")  # it grows where it lies
+        self.words = 0
+
+    def add(self, words: Sequence[str]) -> None:
+        """The next words of the stream."""
+        self._waiting += words
+        self.words += len(words)
+        if len(self._waiting) >= CHUNK:
+            self._flush()
+
+    def coded(self) -> tuple[list[str], np.ndarray]:
+        """The types in the order in which they came, and the stream (T,) int32 in their places."""
+        self._flush()
+        return list(self._code), np.frombuffer(self._codes, np.int32)
+
+    def _flush(self) -> None:
+        codes, types = pd.factorize(np.asarray(self._waiting, dtype=object))
+        new = [self._code.setdefault(word, len(self._code)) for word in types]
+        self._codes.frombytes(np.asarray(new, dtype=np.int32)[codes].tobytes())
+        self._waiting = []
+
+
+def build(
+    types: Sequence[str],
+    codes: np.ndarray,
+    counted: int,
+    rare: int = 0,
+    size: int = 0,
+    fold: Callable[[Sequence[str]], list[str]] | None = None,
+    proper: bool = False,
+) -> tuple[list[str], np.ndarray, int]:
+    """The vocabulary of a stream, and the stream in its ids, in the memory of its codes.
+
+    types, codes: as Types.coded gives them; codes are overwritten. counted: frequencies are those of the first
+    `counted` words (the paper, Brown: all of them). rare: words of that frequency or less become `<unk>`; the marks
+    always stay. size: at most so many words in all, the most frequent; 0: no bound. fold: merges types, such as those
+    that differ in case. proper: what becomes `<unk>` but begins with a capital letter in the text becomes `<proper>`. A
+    word `<unk>` of the text itself is taken as the symbol.
+    Returns the vocabulary (its place in the list is the id: 0 is `<unk>`, 1 `<proper>` where it is wanted, then falling
+    frequency, ties by code point), the ids (T,) int32, and the number of types that occur.
+    """
+    folded_of_type, folded = pd.factorize(np.asarray(fold(types) if fold else types, dtype=object))
+    symbols = [UNKNOWN, PROPER] if proper else [UNKNOWN]
+    occurring = np.bincount(folded_of_type, frequencies(codes, len(types)), len(folded)) > 0
+    frequency = np.bincount(folded_of_type, frequencies(codes[:counted], len(types)), len(folded))
+    marks = np.isin(folded, [PARAGRAPH, TEXT]) & (occurring | (folded == TEXT))
+    kept = np.flatnonzero(((frequency > rare) | marks) & ~np.isin(folded, symbols))
+    by_frequency = sorted(kept, key=lambda word: (-frequency[word], folded[word]))
+    if size:
+        if size < len(symbols) + marks.sum() + 1:
+            raise UnusableError("vocabulary", size=size)
+        room = size - len(symbols) - marks.sum()
+        among = set(islice((word for word in by_frequency if not marks[word]), room))
+        by_frequency = [word for word in by_frequency if marks[word] or word in among]
+    id_of_folded = np.zeros(len(folded), dtype=np.int32)
+    for number, symbol in enumerate(symbols):
+        id_of_folded[folded == symbol] = number
+    id_of_folded[by_frequency] = np.arange(len(symbols), len(symbols) + len(by_frequency))
+    id_of_type = id_of_folded[folded_of_type]
+    if proper:
+        capital = np.fromiter((word[:1].isupper() for word in types), bool, len(types))
+        id_of_type[(id_of_type == 0) & capital] = 1
+    for part in _parts(codes):
+        part[:] = id_of_type[part]
+    return [*symbols, *folded[by_frequency]], codes, int(occurring.sum())
+
+
+def frequencies(codes: np.ndarray, types: int) -> np.ndarray:
+    """How often each code or id occurs, (types,)."""
+    return sum((np.bincount(part, minlength=types) for part in _parts(codes)), start=np.zeros(types, dtype=np.int64))
+
+
+def _parts(codes: np.ndarray) -> Iterator[np.ndarray]:
+    """A view of some codes at a time: bincount, and an array as index, make 8 bytes of each code's 4."""
+    return (codes[start : start + CHUNK] for start in range(0, len(codes), CHUNK))

@@ -1,0 +1,96 @@
+"""What a training step learns from: words at random places with their contexts, or streams side by side, in order."""
+
+import math
+from typing import Protocol
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from pipeline.core.common.errors import UnusableError
+from pipeline.core.networks.base import Network
+
+
+class Batches(Protocol):
+    """The steps of an epoch."""
+
+    words: int  # that an epoch learns from
+    steps: int
+
+    def shuffle(self, random: np.random.Generator) -> None:
+        """Begins an epoch in an order of its own."""
+
+    def step(self, number: int) -> tuple[Tensor, Tensor]:
+        """What the network reads, and the targets (B,)."""
+
+    def done(self, steps: int) -> int:
+        """The words of the first so many steps."""
+
+
+class Windows:
+    """Each word of training once, in random order, after its own n-1 words of context."""
+
+    def __init__(self, ids: np.ndarray, mark: int, n: int, batch: int, device: torch.device):
+        stream = np.concatenate([np.full(n - 1, mark, dtype=ids.dtype), ids])
+        self.windows = torch.from_numpy(stream).to(device).unfold(0, n, 1)  # (T, n), a view: context and target
+        self.batch, self.words = batch, len(ids)
+        self.steps = math.ceil(self.words / batch)
+
+    def shuffle(self, random: np.random.Generator) -> None:
+        """See Batches."""
+        self.order = torch.from_numpy(random.permutation(self.words)).to(self.windows.device)
+
+    def step(self, number: int) -> tuple[Tensor, Tensor]:
+        """Contexts (B, n-1) and targets (B,)."""
+        return self.at(self.order[number * self.batch : (number + 1) * self.batch])
+
+    def at(self, places: Tensor) -> tuple[Tensor, Tensor]:
+        """Contexts (B, n-1) and targets (B,) at some places (B,) of training."""
+        window = self.windows[places].long()
+        return window[:, :-1], window[:, -1].contiguous()
+
+    def done(self, steps: int) -> int:
+        """See Batches."""
+        return min(steps * self.batch, self.words)
+
+
+class Streams:
+    """The training part cut into streams of one length, read side by side, n-1 words of each a step.
+
+    Where the first begins is drawn anew for each epoch, as on a ring: the words of a step have other neighbours then.
+    The few words that the streams' length leaves over, fewer than there are streams, are others in each epoch.
+    """
+
+    def __init__(self, ids: np.ndarray, mark: int, n: int, batch: int, device: torch.device):
+        self.streams, self.length = batch // (n - 1), n - 1
+        if not self.streams or batch % self.length:
+            raise UnusableError("batch of streams", batch=batch, length=n - 1)
+        if self.streams > len(ids):
+            raise UnusableError("too many streams", batch=batch, streams=self.streams, words=len(ids))
+        self.ids, self.device = ids, device
+        self.before = np.concatenate([[mark], ids[:-1]]).astype(ids.dtype)
+        self.each = len(ids) // self.streams
+        self.words, self.steps = self.each * self.streams, math.ceil(self.each / self.length)
+
+    def shuffle(self, random: np.random.Generator) -> None:
+        """See Batches."""
+        start = int(random.integers(len(self.ids)))
+        self.context, self.target = (
+            torch.from_numpy(np.roll(stream, -start)[: self.words].reshape(self.streams, self.each)).to(self.device)
+            for stream in (self.before, self.ids)
+        )
+
+    def step(self, number: int) -> tuple[Tensor, Tensor]:
+        """Words (S, n-1) of the streams, and those that follow them (S (n-1),)."""
+        part = slice(number * self.length, (number + 1) * self.length)
+        return self.context[:, part].long(), self.target[:, part].long().flatten()
+
+    def done(self, steps: int) -> int:
+        """See Batches."""
+        return self.streams * min(steps * self.length, self.each)
+
+
+def make_batches(network: Network, ids: np.ndarray, mark: int, batch: int, device: torch.device) -> Batches:
+    """The batches that a network learns from. ids: of training; mark: id of the text mark, which stands before the very
+    first word; batch: words a step."""
+    return (Streams if network.in_order else Windows)(ids, mark, network.architecture.n, batch, device)

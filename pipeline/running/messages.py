@@ -1,0 +1,58 @@
+"""What the errors of the core say: what is wrong, where, and what to do next. Their keys are UnusableError.what."""
+
+from typing import Any
+
+from pipeline.core.common.errors import UnusableError
+
+MESSAGES = {
+    "perplexity": "{nats:.3g} nats a word: no model of words gives them so little probability",
+    "no file": "{count} files match corpus.{key}={pattern}; there: {names}",
+    "NUL": "{file}, line {line}: NUL characters: this is no text, or UTF-16 without its mark; convert it, for example with "
+    "iconv, or give corpus.encoding=utf-16-le",
+    "encoding": "{file}, line {line}: not {encoding}; convert it, for example with iconv, or give corpus.encoding",
+    "release": "{file}, {text}: neither UTF-8 nor {encoding}; give corpus.encoding=latin-1, which every text can be read as",
+    "no words": "{text}: no words in it, or not in the format {format!r}",
+    "no texts": "corpus.raw: no usable texts there",
+    "other texts": "{measured:,} {key} where this corpus has {expected:,}; download it again, or, if other texts are meant, "
+    "set corpus.expected=null",
+    "nothing stays": "corpus.drop_repeats={drop_repeats}: nothing stays of one of the three files",
+    "splits": "corpus.train={train:g}, corpus.valid={valid:g} and corpus.test={test:g} leave a split empty or ask for too "
+    "much: the stream has {tokens:,} tokens",
+    "vocabulary": "corpus.size={size}: a vocabulary of so few words has no room for more than its symbols",
+    "discounts": "Kneser-Ney of order {order}: counts of counts {counts} leave the discounts undefined; the text is too small "
+    "or too regular: set ngram.fallback=true for fixed discounts",
+    "samples": "recipe.samples={samples}: a softmax needs at least one sampled word",
+    "batch of streams": "recipe.batch={batch}: a step reads model.n-1 = {length} words of each stream: give a multiple",
+    "too many streams": "recipe.batch={batch}: {streams} streams of {words} words of training",
+    "features": "features of shape {shape} for a network whose C is {C}: they must come from the same vocabulary and have "
+    "model.m columns",
+    "diverged": "the loss is {loss:g} a word by step {step} (epoch {epoch}) at rate {rate:.3g}: lower recipe.rate, now "
+    "{first_rate:g}",
+    "tied layer": "model.h={h}: one layer whose outputs meet the features has m = {m} units; set h to it",
+    "one layer": "model.deep.layer_dropout={layer_dropout}: there is nothing between one layer; set it to 0",
+    "heads": "model.m={m}: not a multiple of model.deep.heads={heads}",
+    "two words at a time": "model.n={n}: this family reads at least two words at a time, so n >= 3",
+    "rates": "adapt.rates={rates}: each is worse than not to know anything; give lower ones",
+    "rule tried": "rate {rate:g}, decay {decay:g}: {nats:.4f} nats a word on {words} words",
+    "nothing held out": "no word of the vocabulary is missing in training and in this split, so none can be held out",
+    "new candidates": "a new word as candidate needs a network that scores pairs, with one v for all words",
+}
+
+
+def worded(error: UnusableError) -> str:
+    """The message of an error of the core."""
+    return note(error.what, **error.values)
+
+
+def note(what: str, **values: Any) -> str:
+    """A message with its values; where it has no words yet, as with a family of the user's own, key and values."""
+    values = {key: _short(value) for key, value in values.items()}
+    given = ", ".join(f"{key}={value}" for key, value in values.items())
+    return MESSAGES[what].format(**values) if what in MESSAGES else f"{what}: {given}"
+
+
+def _short(value: Any) -> Any:
+    """Of many names the first."""
+    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+        return value
+    return ", ".join(value[:5]) + ", ..." * (len(value) > 5) or "nothing"

@@ -1,0 +1,108 @@
+"""The processes of one training: this one alone, or those that `torchrun` has started (paper, section 3).
+
+`parallel=threads` is one process with a thread on each core that it may use, for a large network trained by itself;
+small ones gain more side by side. `torchrun --nproc-per-node 2 -m pipeline.train parallel=parameters model=mlp9` trains
+one network on two processes, on one machine or many. All go through the same steps; the first alone writes results,
+tracks and shows progress.
+"""
+
+import logging
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+import torch.distributed as dist
+from tqdm import tqdm
+
+from pipeline.core import parallel as ways
+from pipeline.core.families import feedforward
+from pipeline.core.networks.base import Network
+from pipeline.data.errors import InputError
+from pipeline.running import interrupts
+from pipeline.running.checkpoint import CheckpointFile
+
+
+@dataclass
+class Ranks:
+    """This process among those of its training."""
+
+    parallel: str  # as in conf/train.yaml
+    number: int  # from 0
+    count: int
+    device: str  # this process's own
+
+    @property
+    def first(self) -> bool:
+        """Whether this is the process that writes and shows."""
+        return self.number == 0
+
+    def bar(self, what: str, words: int, done: int = 0) -> tqdm:
+        """A progress bar over so many words, some of them done: on a terminal, and of the first process alone."""
+        hidden = None if self.first else True
+        return tqdm(desc=what, total=words, initial=done, unit="w", unit_scale=True, disable=hidden)
+
+    def wait(self) -> None:
+        """Returns when every process has come here."""
+        if self.count > 1:
+            dist.barrier()
+
+    def checkpoint(self, path: Path, seconds: float) -> CheckpointFile:
+        """This process's checkpoint; with others, one that all of them write at the same step."""
+        return CheckpointFile(path, seconds) if self.count == 1 else _Together(path, seconds)
+
+
+@contextmanager
+def joined(parallel: str, family: type[Network], device: str) -> Iterator[Ranks]:
+    """The processes of this training, ready to talk to each other while the block runs.
+
+    parallel: as in conf/train.yaml; device: cpu or cuda (each process its own).
+    """
+    count = int(os.environ.get("WORLD_SIZE", "1"))  # what torchrun sets
+    if parallel in ways.KINDS and family is not feedforward.Network:
+        raise InputError(f"parallel={parallel}: only the feedforward family trains so; use parallel=none or =threads")
+    if parallel not in ways.KINDS and count > 1:
+        raise InputError(f"{count} processes would train the same network each: say parallel=data or =parameters")
+    if count == 1:
+        yield Ranks(parallel, 0, 1, device)
+        return
+    if ":" in device:
+        raise InputError(f"device={device} for {count} processes: say device=cuda, and each takes one of its own")
+    if device == "cuda":
+        device = f"cuda:{os.environ['LOCAL_RANK']}"
+        torch.cuda.set_device(device)
+    dist.init_process_group("nccl" if device.startswith("cuda") else "gloo")
+    if dist.get_rank() > 0:
+        logging.disable(logging.INFO)
+    try:
+        yield Ranks(parallel, dist.get_rank(), count, device)
+    finally:
+        dist.destroy_process_group()
+
+
+class _Together(CheckpointFile):
+    """A checkpoint in as many files as processes: written at the same step, read only if all agree on it."""
+
+    def tick(self, save: Callable[[], None]) -> None:
+        """Saves when the first process says so, or before all stop because a signal has come to one of them."""
+        said = [None] * dist.get_world_size()
+        dist.all_gather_object(said, (self.due(), interrupts.asked()))
+        self.save_if(said[0][0], any(stop for _, stop in said), save)
+
+    def complete(self) -> None:
+        """Waits until all have written, so that no file is replaced before every new one is there."""
+        dist.barrier()
+
+    def read(self) -> dict | None:
+        """What the file holds, where all processes stand at the same step."""
+        state = super().read()
+        steps = [None] * dist.get_world_size()
+        dist.all_gather_object(steps, state and (state["progress"]["epoch"], state["progress"]["step"]))
+        if len(set(steps)) == 1:
+            return state
+        raise InputError(
+            f"the processes' checkpoints are of different steps, {steps}: one was removed or damaged, or all were "
+            f"killed in the instant of saving; remove this training's files, such as {self.path}, to begin again"
+        )

@@ -1,0 +1,39 @@
+"""Progress of the core as a bar on a terminal; what it notes goes to the log."""
+
+import logging
+from typing import Any
+
+from tqdm import tqdm
+
+from pipeline.core.common.errors import Watcher
+from pipeline.running import messages
+
+log = logging.getLogger(__name__)
+
+
+class Bar(Watcher):
+    """A bar for each part of the work."""
+
+    def __init__(self, what: str, unit: str = "w"):
+        self.what, self.unit = what, unit
+        self.bar = tqdm(disable=True)
+
+    def __enter__(self) -> "Bar":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.bar.close()
+
+    def begin(self, amount: int, what: str = "", done: int = 0) -> None:
+        """See Watcher."""
+        self.bar.close()
+        shown = {"unit": self.unit, "unit_scale": True, "disable": None}
+        self.bar = tqdm(desc=what or self.what, total=amount, initial=done, **shown)
+
+    def advance(self, amount: int) -> None:
+        """See Watcher."""
+        self.bar.update(amount)
+
+    def note(self, what: str, **values: Any) -> None:
+        """See Watcher."""
+        log.info("%s", messages.note(what, **values))
