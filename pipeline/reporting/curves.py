@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 
 from pipeline.reporting import style
-from pipeline.reporting.table import Table
+from pipeline.reporting.registry import Table
 
 
 def draw(built: pd.DataFrame, table: Table) -> str:
