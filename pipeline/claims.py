@@ -18,13 +18,14 @@ import pandas as pd
 from pipeline.data.corpus import Corpus, read_corpus
 from pipeline.data.errors import InputError
 from pipeline.reporting import by_text, claims_text, resampling
-from pipeline.reporting.table import Row, Table, shape
+from pipeline.reporting.registry import Row, Table
+from pipeline.reporting.table import shape
 from pipeline.running import app
 
 SPLITS = ("valid", "test")
 ARRAYS = {"raw": "raw/{}", "with share": "{}"}  # of a reading
 EACH = list(itertools.product(SPLITS, ARRAYS))
-KINDS = ("better", "as much", "at most")
+ASKING = ("better", "as much", "at most")  # kinds of claims
 
 log = logging.getLogger(__name__)
 
@@ -46,8 +47,8 @@ class Claim:
     added: str = ""  # when, where that was after its figures were known
 
     def __post_init__(self):
-        if self.kind not in KINDS:
-            raise InputError(f"claims: {self.says!r} is of kind {self.kind}: choose {', '.join(KINDS)}")
+        if self.kind not in ASKING:
+            raise InputError(f"claims: {self.says!r} is of kind {self.kind}: choose {', '.join(ASKING)}")
 
 
 @dataclass
@@ -117,17 +118,19 @@ class Config:
 
 
 def main(config: Config) -> None:
-    """Writes claims.csv, curves.csv, exploratory.csv and claims.md into config.out."""
+    """Writes claims.csv, curves.csv, exploratory.csv, incomparable.csv and claims.md into config.out."""
     models, out = Models(config.table, read_corpus(config.data)), Path(config.out)
     claims = pd.DataFrame([line for claim in config.claims for line in judge(claim, models)])
-    curves = pd.DataFrame([sooner(claim, models) for claim in config.epochs])
-    curves = pd.concat([curves, pd.DataFrame([still_falling(claim, models) for claim in config.falling])])
+    curves = [sooner(claim, models) for claim in config.epochs]
+    curves = pd.DataFrame(curves + [still_falling(claim, models) for claim in config.falling])
     pairs = pd.DataFrame([line for pair in config.exploratory for line in compare(pair, models)])
+    incomparable = pd.DataFrame(map(asdict, config.incomparable))
     out.mkdir(parents=True, exist_ok=True)
-    for name, lines in (("claims", claims), ("curves", curves), ("exploratory", pairs)):
+    files = {"claims": claims, "curves": curves, "exploratory": pairs, "incomparable": incomparable}
+    for name, lines in files.items():
         if len(lines):
             lines.to_csv(out / f"{name}.csv", index=False, float_format="%.6f")
-    text = claims_text.markdown(config.table, claims, curves, pairs, config.incomparable)
+    text = claims_text.page(config.table, claims, curves, pairs, incomparable)
     (out / "claims.md").write_text(text, encoding="utf-8")
     judged = pd.concat([lines["holds"] for lines in (claims, curves) if len(lines)] or [pd.Series(dtype=str)])
     log.info("%s", judged.value_counts().to_dict())
