@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from pipeline.reporting import readme, table
-from pipeline.reporting.cells import Column, laid_out, markdown
+from pipeline.reporting import readme, table, views
+from pipeline.reporting.cells import laid_out, markdown
 from pipeline.reporting.registry import read_registry
 from pipeline.running import app
 
@@ -41,7 +41,7 @@ def main(config: Config) -> None:
     built = columns(rows, config.more)
     out.mkdir(parents=True, exist_ok=True)
     built.to_csv(out / "replication.csv", float_format="%.4f")
-    text = markdown(laid_out(built, view({whose: each.short for whose, each in listed.items()})))
+    text = markdown(laid_out(built, views.replication({whose: each.short for whose, each in listed.items()})))
     (out / "replication.md").write_text(text, encoding="utf-8")
     readme.put(Path(config.readme), "replication", text)
     log.info("%d rows in %s and %s", len(built), out / "replication.md", config.readme)
@@ -62,22 +62,6 @@ def columns(trained: dict[str, pd.DataFrame], more: list[str]) -> pd.DataFrame:
         for whose in ("paper", *trained):
             built[f"{whose}_{split}_ratio"] = built[f"{whose}_{split}"] / built.loc[YARDSTICK, f"{whose}_{split}"]
     return built
-
-
-def view(shorts: dict[str, str]) -> list[Column]:
-    """The columns for readers: validation / test in each cell; shorts: what each training is called."""
-
-    def both(whose: str, head: str, ending: str = "", form: str = "{:.1f}") -> Column:
-        return Column(f"{whose}_valid{ending} {whose}_test{ending}", head, form)
-
-    ratios = {"paper": "the paper"} | shorts
-    return [
-        *table.columns("row n c h m"),
-        both("paper", "the paper", form="{:g}"),
-        *(both(whose, short) for whose, short in shorts.items()),
-        *(both(whose, f"{short}, with share", "_share") for whose, short in shorts.items()),
-        *(both(whose, f"{short}, ratio", "_ratio", "{:.3f}") for whose, short in ratios.items()),
-    ]
 
 
 if __name__ == "__main__":

@@ -10,14 +10,11 @@ import pandas as pd
 from pipeline.data.corpus import SPLITS, read_corpus
 from pipeline.data.errors import InputError
 from pipeline.data.files import read_json, write_json
-from pipeline.reporting import curves, intervals, style, table, word_classes
+from pipeline.reporting import curves, intervals, style, table, views, word_classes
 from pipeline.reporting.cells import laid_out, latex, markdown
 from pipeline.reporting.registry import Table
 from pipeline.running import app
 
-SHOWN = table.columns(
-    "row n c h m direct mix train paper_train valid_raw paper_valid valid test_raw paper_test test against"
-)
 READINGS = (
     "Figures without a name are raw: as the models give them, which is what the paper reads. `with share`: after the "
     "last step for words that training never shows, whose share is fitted on validation."
@@ -96,16 +93,16 @@ def _views(shown, extra, ratios, rows, compares: bool, same_corpus: bool):
     """The tables of the report for readers: title, the title in LaTeX (None: it does not stand there), cells."""
     if same_corpus:
         shown, extra = (each.assign(against=each["test_raw"] / each["paper_test"] - 1) for each in (shown, extra))
-    yield "", "", _without_blanks(laid_out(shown, SHOWN), compares)
+    yield "", "", _without_blanks(laid_out(shown, views.REPORT), compares)
     if len(extra):
-        yield "Not in the paper's table", None, laid_out(extra, SHOWN)
+        yield "Not in the paper's table", None, laid_out(extra, views.REPORT)
     for yardstick, part in ratios.groupby("over", sort=False) if len(ratios) else ():
         row = rows.loc[yardstick]
         of = ", ".join([row["row"]] + [f"{key} = {row[key]}" for key in ("n", "c") if pd.notna(row[key])])
         seen = f"Perplexity over that of {of}, on the same tokens; `seen`: those whose word training shows"
         reached = "; `reached`: both raw ratios are at or below the paper's" if compares else ""
         ends = {f"{split}_{end}": f"{split}_raw_{end}" for split in SPLITS for end in ("low", "high")}
-        view = laid_out(part.rename(columns=ends), table.RATIOS)
+        view = laid_out(part.rename(columns=ends), views.RATIOS)
         yield seen + reached, f"perplexity over that of {of}", _without_blanks(view, compares)
 
 

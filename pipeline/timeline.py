@@ -10,24 +10,13 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from pipeline.data.errors import InputError
-from pipeline.reporting import readme, style, table
-from pipeline.reporting.cells import Column, laid_out, markdown
+from pipeline.reporting import readme, style, table, views
+from pipeline.reporting.cells import laid_out, markdown
 from pipeline.reporting.registry import KINDS, read_registry
 from pipeline.running import app
 
 SPLITS = ("valid", "test")
 ENDINGS = ("", "_low", "_high")
-VIEW = [
-    *(Column("row", "model", "{}"), Column("year", "year", "{}"), Column("source", "from", "{}")),
-    Column("seeds", "seeds", "{:d}"),
-    *(Column(split, f"{split}, with share") for split in SPLITS),
-    *(Column(f"{split}_raw", f"{split}, raw") for split in SPLITS),
-    Column("test_ratio", "test, raw, over Kneser-Ney 5 (95 %)", "{:.3f}"),
-]
-STEPS = [Column("what", "what", "{}"), Column("from", "from", "{}"), Column("to", "to", "{}")]
-for _split in SPLITS:
-    STEPS += [Column(_split, f"{_split}, with share"), Column(f"{_split}_share", f"{_split}, share of the way", "{:.0%}")]
-
 log = logging.getLogger(__name__)
 
 
@@ -52,9 +41,9 @@ def main(config: Config) -> None:
     out.mkdir(parents=True, exist_ok=True)
     built.drop(columns="step").round(4).to_csv(out / "timeline.csv")
     walked.round(4).to_csv(out / "steps.csv", index=False)
-    text = markdown(laid_out(built.drop(columns=["valid_raw_sd", "test_raw_sd"]), VIEW))
+    text = markdown(laid_out(built.drop(columns=["valid_raw_sd", "test_raw_sd"]), views.TIMELINE))
     (out / "timeline.md").write_text(text, encoding="utf-8")
-    (out / "steps.md").write_text(markdown(laid_out(walked, STEPS)), encoding="utf-8")
+    (out / "steps.md").write_text(markdown(laid_out(walked, views.STEPS)), encoding="utf-8")
     (out / "timeline.svg").write_text(style.alone(draw(built)), encoding="utf-8")
     if config.readme:
         readme.put(Path(config.readme), "timeline", text)

@@ -90,20 +90,6 @@ TYPES |= dict.fromkeys(NAMES[NAMES.index("train") :], float)
 AGAINST = Column("against", "test against paper", "{:+.1%}")  # ours over the paper's, less 1
 
 
-def _ratio_columns(split: str) -> list[Column]:
-    raw = f"{split}_raw"
-    return [
-        Column(raw, split, "{:.3f}", part="text"),
-        Column(raw, f"{split}, 95 % over texts", "{:.3f}", part="ends"),
-        Column(f"paper_{split}", f"the paper's {split}", "{:.3f}"),
-        Column(split, f"{split}, with share", "{:.3f}"),
-        Column(f"{split}_seen", f"{split}, with share, seen", "{:.3f}"),
-    ]
-
-
-RATIOS = [Column("row", "row", "{}"), *_ratio_columns("valid"), *_ratio_columns("test"), Column("reached", "reached")]
-
-
 def columns(names: str) -> list[Column]:
     """Columns of the table by their names."""
     known = {column.name: column for column in [*COLUMNS, AGAINST]}
