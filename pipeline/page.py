@@ -1,6 +1,7 @@
 """Stage page: the whole report as one HTML file that needs nothing but itself."""
 
 import logging
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,16 +13,21 @@ from markupsafe import Markup
 
 from pipeline.data.errors import InputError
 from pipeline.data.files import replacing
-from pipeline.reporting import cells, figures, style, views
+from pipeline.reporting import cells, costs, figures, style, views
 from pipeline.reporting.cells import Cell, Column
 from pipeline.reporting.registry import read_registry
 from pipeline.running import app
 from pipeline.webpage import rows
-from pipeline.webpage.sheets import TRIGRAM, WHOLE, YARDSTICK, Sheet, Sheets
+from pipeline.webpage.sheets import SPLIT_NAMES, TRIGRAM, WHOLE, YARDSTICK, Sheet, Sheets
 
 LONG = 8  # rows of a table from which on it is folded
-WORDS = {"valid": "validation", "train": "training"}  # for readers who don't see the files
 PROSE = ("replication", "table", "beyond", "table2", "later")  # sections that the template has a text for
+REMOVED = {"begins": "it begins", "words": "words", "times": "times removed", "texts": "from releases"}
+REMOVED = [
+    *(Column(*each, WHOLE) for each in REMOVED.items()),
+    Column("most of", "most by"),
+    Column("share", "share of them", "{:.0%}"),
+]
 
 log = logging.getLogger(__name__)
 
@@ -51,40 +57,50 @@ def main(config: Config) -> None:
         if not (reports / file).is_file():
             raise InputError(f"no {reports / file}: run `dvc repro`, which makes it")
     sheets = Sheets(reports, read_registry(Path(config.tables)))
-    table1, genres = sheets.rows["table1"], sheets.read("genres.csv")
+    table1, genres = sheets.rows["table1"], pd.read_csv(reports / "genres.csv")
     _check_names(config, table1, genres)
     labels = table1["row"] + ", " + table1["shape"]
+    by_genre = [
+        Column("genre", "genre"),
+        Column("split", "part"),
+        Column("texts", "texts", WHOLE),
+        Column("tokens", "tokens", WHOLE),
+    ]
     drawn = _figures(config, sheets, genres, labels)
-    others = [YARDSTICK, config.best_ngram]
     best = table1.loc[table1[table1["model"] == "network"]["valid_raw"].idxmin()]
-    stream = sheets.read("table2/stream.csv")
-    replicated = sheets.there("replication.csv") and "faithful" in sheets.rows
-    environment = _environment(sheets, drawn)
-    page = environment.get_template("page.html.j2").render(
-        sheets=sheets,
-        tables=sheets.tables,
-        section=lambda name: sheets.of_section(name, others),
-        others=[name for name in sheets.rows if sheets.tables[name].section not in PROSE],
-        leading=sheets.leading() if replicated else None,
-        replication=sheets.replication() if replicated else None,
-        reached=sheets.reached(others),
-        verdicts=sheets.verdicts(),
-        claims={name: sheets.claims(name) for name in sheets.tables},
-        stream=sheets.sheet("The text of the corpus", "stream.csv", _stream()),
-        splits=splits(genres, config.imaginative, best.name),
-        best=best.to_dict(),
-        genres=sheets.sheet("Raw perplexity in each genre", "genres.csv", _genres(config.genres, labels)),
-        out_of_vocabulary=sheets.out_of_vocabulary(),
-        removed=dict(zip(stream["what"], stream["ours"], strict=True)) if len(stream) else {},
-        paper_tokens=dict(zip(stream["what"], stream["paper"], strict=True)) if len(stream) else {},
-        sentences=sheets.sheet("Ten repeated sentences by which most words went", "table2/removed.csv", REMOVED),
-        timeline=sheets.timeline() if sheets.there("timeline/timeline.csv") else None,
-        steps=sheets.sheet("How much of the way each step went, in the logarithm of perplexity", "timeline/steps.csv", views.STEPS),
-        neighbours=sheets.sheet("Nearest neighbours of some words, with their cosines", "beyond/neighbours.csv", NEIGHBOURS),
-        classes=sheets.sheet("Some of the classes of the class-based n-grams", "classes.csv", CLASSES),
-        minutes=sheets.minutes(),
-        costs=sheets.costs(),
-        benchmark=benchmark(sheets),
+    beside = sheets.there("replication.csv") and "faithful" in sheets.rows
+    spent = costs.read(reports / "costs.csv").groupby("table")["seconds"].sum() / 60
+    page = (
+        _environment(sheets, drawn)
+        .get_template("page.html.j2")
+        .render(
+            sheets=sheets,
+            tables=sheets.tables,
+            others=dict.fromkeys(
+                sheets.tables[name].section or name for name in sheets.rows if sheets.tables[name].section not in PROSE
+            ),
+            leading=sheets.leading() if beside else None,
+            replication=sheets.replication() if beside else None,
+            reached=sheets.reached([YARDSTICK, config.best_ngram]),
+            claims={name: sheets.claims(name) for name in sheets.tables},
+            stream=sheets.sheet(
+                "The text of the corpus", "stream.csv", {"what": "of what", "ours": "ours", "paper": "the paper"}
+            ),
+            splits=splits(genres, config.imaginative, best.name),
+            best=best.to_dict(),
+            genres=sheets.sheet(
+                "Raw perplexity in each genre",
+                "genres.csv",
+                by_genre + [Column(name, labels[name]) for name in config.genres],
+            ),
+            table2={line["what"]: line for line in sheets.read("table2/stream.csv").to_dict("records")},
+            removed=sheets.sheet("Ten repeated sentences by which most words went", "table2/removed.csv", REMOVED),
+            steps=sheets.sheet(
+                "How much of the way each step went, in the logarithm of perplexity", "timeline/steps.csv", views.STEPS
+            ),
+            minutes=spent.to_dict(),
+            benchmark=benchmark(sheets),
+        )
     )
     out.mkdir(parents=True, exist_ok=True)
     with replacing(out / "index.html") as temporary:
@@ -93,56 +109,39 @@ def main(config: Config) -> None:
     log.info("%s", (out / "index.html").resolve())
 
 
-REMOVED = [
-    *(Column("begins", "it begins", "{}"), Column("words", "words", WHOLE), Column("times", "times removed", WHOLE)),
-    *(Column("texts", "from releases", WHOLE), Column("most of", "most by", "{}"), Column("share", "share of them", "{:.0%}")),
-]
-NEIGHBOURS = [Column("word", "word", "{}"), Column("nearest", "nearest", "{}")]
-CLASSES = [Column("class", "class", "{}"), Column("tokens", "tokens", WHOLE), Column("words", "its most frequent words", "{}")]
-
-
-def _stream() -> list[Column]:
-    return [Column("what", "of what", "{}"), Column("ours", "ours", WHOLE), Column("paper", "the paper", WHOLE)]
-
-
-def _genres(models: list[str], labels: pd.Series) -> list[Column]:
-    counts = [Column("texts", "texts", WHOLE), Column("tokens", "tokens", WHOLE)]
-    named = [Column("genre", "genre", "{}"), Column("split", "part", "{}")]
-    return named + counts + [Column(name, labels[name]) for name in models]
-
-
 def _check_names(config: Config, table1: pd.DataFrame, genres: pd.DataFrame) -> None:
     """Raises InputError for a model that the tables don't have."""
     against = [name for name in table1.index if f"to_{name}" in table1]
     by_genre = [name for name in table1.index if name in genres]
-    if YARDSTICK not in against:
-        raise InputError(f"intervals.csv has no ratios to {YARDSTICK}: make it one of `yardsticks` of the table")
-    for key, names, choices in (
-        ("best_ngram", [config.best_ngram], against),
-        ("genres", config.genres, by_genre),
-    ):
-        for name in set(names) - set(choices):
+    given = [
+        (f"conf/table/table1.yaml: yardsticks={against}", YARDSTICK, against),
+        ("best_ngram", config.best_ngram, against),
+    ]
+    for key, name, choices in [*given, *(("genres", name, by_genre) for name in config.genres)]:
+        if name not in choices:
             raise InputError(f"{key}={name}: choose from {', '.join(choices)}")
 
 
 def _figures(config: Config, sheets: Sheets, genres: pd.DataFrame, labels: pd.Series) -> dict[str, str]:
     """The SVGs that the page draws itself, by name."""
-    table1 = sheets.rows["table1"]
+    drawn = sheets.rows["table1"].query("paper_test.notna()").assign(label=labels.str.replace(", ", "  ", n=1))
     # The networks and mixtures of Table 1, row by row by each training, then two n-grams.
-    trained = [sheets.rows[name].assign(label=lambda rows, short=sheets.tables[name].short: rows["row"] + "  " + short)
-               for name in ("faithful", "table1") if name in sheets.rows]
-    both = pd.concat(trained).query("model == 'network' and paper_test.notna()")
-    drawn = table1[table1["paper_test"].notna()].assign(label=labels.str.replace(", ", "  ", n=1))
+    trained = []
+    for name in (name for name in ("faithful", "table1") if name in sheets.rows):
+        networks = sheets.rows[name].query("model == 'network' and paper_test.notna()")
+        trained.append(networks.assign(label=networks["row"] + "  " + sheets.tables[name].short))
+    both = pd.concat(trained)
     beside = pd.concat([both.loc[both.index.unique()], drawn.loc[[TRIGRAM, config.best_ngram]]])
     compared = {name: labels[name] for name in config.genres}
-    found = {
+    axes = {"model.n": "order n", "model.h": "hidden units h"}
+    grids = {
+        title: sheets.read(file).rename(columns=axes) for title, file in config.grids.items() if sheets.there(file)
+    }
+    return {
         "beside": figures.ratios(beside, YARDSTICK),
         "ratios": figures.ratios(drawn, YARDSTICK),
         "genres": figures.genres(genres[genres["split"] == "test"].set_index("genre"), compared),
-    }
-    axes = {"model.n": "order n", "model.h": "hidden units h"}
-    grids = {title: sheets.read(file).rename(columns=axes) for title, file in config.grids.items() if sheets.there(file)}
-    return found | ({"grid": figures.maps(grids, *axes.values())} if grids else {})
+    } | ({"grid": figures.maps(grids, *axes.values())} if grids else {})
 
 
 def splits(genres: pd.DataFrame, imaginative: list[str], model: str) -> dict[str, dict]:
@@ -154,9 +153,9 @@ def splits(genres: pd.DataFrame, imaginative: list[str], model: str) -> dict[str
 
     parts = {}
     for split, lines in genres.groupby("split", sort=False):
-        stories = lines["genre"].isin(imaginative)
-        parts[split] = {"genres": lines["genre"].tolist(), "stories": perplexity(lines[stories])}
-        parts[split] |= {"share": lines["tokens"][stories].sum() / lines["tokens"].sum(), "rest": perplexity(lines[~stories])}
+        stories, rest = (lines[lines["genre"].isin(imaginative) == kept] for kept in (True, False))
+        parts[split] = {"genres": lines["genre"].tolist(), "stories": perplexity(stories), "rest": perplexity(rest)}
+        parts[split]["share"] = stories["tokens"].sum() / lines["tokens"].sum()
     return parts
 
 
@@ -173,12 +172,9 @@ def benchmark(sheets: Sheets) -> list[dict]:
 
 def _environment(sheets: Sheets, drawn: dict[str, str]) -> Environment:
     """What the templates of pipeline/webpage have beside their values."""
+    templates = FileSystemLoader(Path(__file__).parent / "webpage")
     environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent / "webpage"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
+        loader=templates, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
 
     def svg(name: str, file: str) -> Markup | None:
@@ -191,7 +187,8 @@ def _environment(sheets: Sheets, drawn: dict[str, str]) -> Environment:
         "there": lambda files: [file for file in files if sheets.there(file)],
         "drawn": svg,
         "wordy": lambda column: any(cell.text[:1].isalpha() or len(cell.text) > 20 for cell in column),
-        "head": lambda head: " ".join(WORDS.get(word.rstrip(","), word.rstrip(",")) + "," * word.endswith(",") for word in head.split(" ")),
+        "head": lambda head: re.sub(r"\b(valid|train)\b", lambda word: SPLIT_NAMES[word[0]], head),
+        "sections": lambda html: re.findall(r'<section id="([\w-]+)">\s*<h2>(.*?)</h2>', html),
     }
     return environment
 

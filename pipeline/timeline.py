@@ -62,7 +62,9 @@ def lines(config: Config) -> pd.DataFrame:
             continue
         part = table.read_rows(reports, listed)
         if missing := rows.keys() - set(part.index):
-            raise InputError(f"{listed.csv} has no row {', '.join(sorted(missing))}: run the stage report of {listed.dvc}")
+            raise InputError(
+                f"{listed.csv} has no row {', '.join(sorted(missing))}: run the stage report of {listed.dvc}"
+            )
         part = part.loc[[*rows], ["row", "seeds", *figures]]
         if listed.short:
             part["row"] += f", {listed.short}"
@@ -91,14 +93,6 @@ def steps(built: pd.DataFrame) -> pd.DataFrame:
         went = -np.diff(np.log(path[split]))
         walked = walked.assign(**{split: ends[split], f"{split}_share": went / went.sum()})
     return walked
-
-
-def draw(built: pd.DataFrame) -> str:
-    """Test perplexity, with share, by year; a line through the best of what there was; an SVG."""
-    for split in SPLITS:
-        read[f"{split}, with share"] = markup.text(walked[split], "{:.1f}")
-        read[f"{split}, share of the way"] = markup.text(walked[f"{split}_share"], "{:.0%}")
-    return read
 
 
 def draw(built: pd.DataFrame) -> str:

@@ -25,7 +25,7 @@ class Cell(NamedTuple):
 class Column:
     """A column of a table."""
 
-    name: str  # in the CSV files; two with a space between them stand as `one / other`
+    name: str  # in the CSV files; NAME / OTHER: both in one cell
     head: str = ""  # for readers
     form: str = "{:.1f}"
     of: Callable | None = None  # how the report computes it, from a table.Model; None: from other columns
@@ -33,7 +33,7 @@ class Column:
 
     def cell(self, line: dict) -> Cell:
         """A row's: with ± its standard deviation where there is NAME_sd, its interval where there is NAME_low."""
-        cells = [self._figure(line, name) for name in self.name.split()]
+        cells = [self._figure(line, name) for name in self.name.split(" / ")]
         if len(cells) > 1:
             return Cell(" / ".join(cell.text for cell in cells) if cells[-1].text else "")
         text, ends, _ = cells[0]
@@ -43,6 +43,8 @@ class Column:
         value, sd, low, high = (line.get(f"{name}{ending}") for ending in ("", "_sd", "_low", "_high"))
         if pd.isna(value):
             return Cell()
+        if isinstance(value, str):
+            return Cell(value)
         text = YES_NO[bool(value)] if pd.api.types.is_bool(value) else self.form.format(value)
         spread = "" if pd.isna(sd) else f" ± {self.form.format(sd)}"
         return Cell(text + spread, "" if pd.isna(low) else f"{self.form.format(low)} to {self.form.format(high)}")
@@ -50,7 +52,7 @@ class Column:
 
 def laid_out(frame: pd.DataFrame, columns: Iterable[Column]) -> pd.DataFrame:
     """A view: a line a row, a column each of these that the frame has, of cells."""
-    lines, there = frame.to_dict("records"), [each for each in columns if each.name.split()[0] in frame]
+    lines, there = frame.to_dict("records"), [each for each in columns if each.name.split(" / ")[0] in frame]
     return pd.DataFrame({each.head: [each.cell(line) for line in lines] for each in there}, frame.index, dtype=object)
 
 

@@ -16,9 +16,7 @@ MEASURES = ["seconds", "words_per_second", "peak_memory_mb"]
 
 def gather(timings: Path, known: Path) -> pd.DataFrame:
     """A line for each item of a stage: what `timings` holds, and for all else the line of the file `known`."""
-    lines = [
-        {"table": file.parent.name, "item": file.stem} | read_json(file) for file in timings.glob("*/*.json")
-    ]
+    lines = [{"table": file.parent.name, "item": file.stem} | read_json(file) for file in timings.glob("*/*.json")]
     here = pd.DataFrame(lines, columns=[*KEYS, *MEASURES]).set_index(KEYS).round(1)
     return here.combine_first(read(known).set_index(KEYS)).sort_index().reset_index()
 
@@ -31,7 +29,7 @@ def read(file: Path) -> pd.DataFrame:
 
 
 def by_stage(costs: pd.DataFrame) -> pd.DataFrame:
-    """By table and stage: items, seconds together, the longest item and its seconds, and peak memory; most time first."""
+    """By table and stage: items, seconds together, the longest item, its seconds, and peak memory; longest first."""
     ordered = costs.sort_values("seconds", ascending=False)
     total = ordered.groupby(["table", "stage"], sort=False).agg(
         items=("item", "size"),

@@ -1,5 +1,5 @@
-"""The registry of tables: conf/table/<name>.yaml says what stands in a table, what the paper prints of it, and where the
-report and the page show it. The stages of a dvc.yaml make what stands there."""
+"""The registry of tables: conf/table/<name>.yaml says what stands in a table, what the paper prints of it, and where
+the report and the page show it. The stages of a dvc.yaml make what stands there."""
 
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -2,7 +2,7 @@
 what its run.json says of its shape; and the views of it that the report shows."""
 
 from collections.abc import Sequence
-from functools import cached_property, partial
+from operator import methodcaller
 from pathlib import Path
 
 import numpy as np
@@ -27,22 +27,25 @@ class Model:
         self.row = table.rows.get(name, Row())
         self.shape = shape(self.folders[0], table.predictions)
 
-    def perplexities(self, array: str, split: str, seen: bool = False) -> list[float]:
-        """Of each seed; array: raw/SPLIT as the model gives it, SPLIT with the share; seen: over tokens whose word
-        training shows."""
+    def part(self, key: str) -> object:
+        return self.shape.get(key)
+
+    def paper(self, split: str) -> float | None:
+        return getattr(self.row, split)
+
+    def perplexities(self, split: str, array: str = "{}", seen: bool = False) -> list[float]:
+        """Of each seed; array: raw/{} as the model gives it, else with the share; seen: over tokens whose word training
+        shows."""
         ids = self.corpus.ids(split)
         kept = ~self.corpus.unseen[ids] if seen else slice(None)
-        return [perplexity(read_predictions(folder, array, len(ids))[kept]) for folder in self.folders]
+        return [perplexity(read_predictions(each, array.format(split), len(ids))[kept]) for each in self.folders]
 
-    @cached_property
-    def both(self) -> dict[str, list[float]]:
-        """Of each seed, by the array's name as columns have it: valid_raw, valid, and so on."""
-        raw = {f"{split}_raw": self.perplexities(f"raw/{split}", split) for split in ("valid", "test")}
-        return raw | {split: self.perplexities(split, split) for split in ("valid", "test")}
+    def mean(self, *of: str, seen: bool = False) -> float:
+        return np.mean(self.perplexities(*of, seen))
 
-    def spread(self, column: str) -> float | None:
+    def spread(self, *of: str) -> float | None:
         """The standard deviation over seeds, where there are several."""
-        return np.std(self.both[column], ddof=1) if len(self.folders) > 1 else None
+        return np.std(self.perplexities(*of), ddof=1) if len(self.folders) > 1 else None
 
     def train(self) -> float | None:
         """Raw, of the first seed; None of what training was not scored by."""
@@ -51,38 +54,22 @@ class Model:
         return perplexity(read_predictions(self.folders[0], "raw/train", len(self.corpus.train)))
 
 
-def _shape(key: str, form: str = "{:d}") -> Column:
-    return Column(key, key, form, lambda model: model.shape.get(key))
-
-
-def _mean(name: str, head: str) -> Column:
-    return Column(name, head, of=lambda model: np.mean(model.both[name]))
-
-
-def _spread(name: str) -> Column:
-    return Column(f"{name}_sd", of=lambda model: model.spread(name))
-
-
-def _seen(split: str) -> Column:
-    return Column(f"{split}_seen", of=lambda model: np.mean(model.perplexities(split, split, seen=True)))
-
-
-def _paper(split: str) -> Column:
-    return Column(f"paper_{split}", f"{split}, paper", "{:g}", lambda model: getattr(model.row, split))
-
-
-# Each column in the order of the CSV file: its name there, its head and format for readers, and what it is.
+RAW, SHARE = "raw/{}", "{}"
+BOTH = ("valid", "test")
+# Each column in the order of the CSV file: its name there, its head and format for readers, and what it is of a model.
 COLUMNS = [
-    Column("row", "row", "{}", lambda model: model.row.row or model.name),
-    Column("model", of=lambda model: model.shape["model"]),
-    *(_shape(key) for key in ("n", "c", "h", "m")),
-    *(_shape(key, "{}") for key in ("direct", "mix")),
+    Column("row", "row", of=lambda model: model.row.row or model.name),
+    Column("model", of=methodcaller("part", "model")),
+    *(Column(key, key, "{:d}", methodcaller("part", key)) for key in ("n", "c", "h", "m")),
+    *(Column(key, key, of=methodcaller("part", key)) for key in ("direct", "mix")),
     Column("seeds", "seeds", "{:d}", lambda model: len(model.folders)),
     Column("train", "train", of=Model.train),
-    *(_mean("valid_raw", "valid"), _mean("test_raw", "test"), _spread("valid_raw"), _spread("test_raw")),
-    *(_mean("valid", "valid, with share"), _mean("test", "test, with share"), _spread("valid"), _spread("test")),
-    *(_seen(split) for split in ("valid", "test")),
-    *(_paper(split) for split in SPLITS),
+    *(Column(f"{split}_raw", split, of=methodcaller("mean", split, RAW)) for split in BOTH),
+    *(Column(f"{split}_raw_sd", of=methodcaller("spread", split, RAW)) for split in BOTH),
+    *(Column(split, f"{split}, with share", of=methodcaller("mean", split, SHARE)) for split in BOTH),
+    *(Column(f"{split}_sd", of=methodcaller("spread", split, SHARE)) for split in BOTH),
+    *(Column(f"{split}_seen", of=methodcaller("mean", split, SHARE, seen=True)) for split in BOTH),
+    *(Column(f"paper_{split}", f"{split}, paper", "{:g}", methodcaller("paper", split)) for split in SPLITS),
 ]
 NAMES = [column.name for column in COLUMNS]
 TYPES = {column.name: "Int64" for column in COLUMNS if column.form == "{:d}"}
@@ -153,8 +140,8 @@ def ratios(table: pd.DataFrame, yardsticks: list[str], intervals: pd.DataFrame |
     *_high: of the raw ones, from `intervals.build`, where given; reached: the raw ones are at or below the ratios that
     the paper's figures have. A yardstick that is not in the table has no line.
     """
-    over = partial(_ratios, table, table[table["model"] == "network"], intervals)
-    parts = [over(yardstick) for yardstick in yardsticks if yardstick in table.index]
+    networks = table[table["model"] == "network"]
+    parts = [_ratios(table, networks, intervals, other) for other in yardsticks if other in table.index]
     return pd.concat(parts) if parts else pd.DataFrame()
 
 

@@ -10,14 +10,18 @@ REPORT = table.columns(
 )
 
 TIMELINE = [
-    *(Column("row", "model", "{}"), Column("year", "year", "{}"), Column("source", "from", "{}")),
-    Column("seeds", "seeds", "{:d}"),
+    *(
+        Column("row", "model"),
+        Column("year", "year", "{:d}"),
+        Column("source", "from"),
+        Column("seeds", "seeds", "{:d}"),
+    ),
     *(Column(split, f"{split}, with share") for split in SPLITS),
     *(Column(f"{split}_raw", f"{split}, raw") for split in SPLITS),
     Column("test_ratio", "test, raw, over Kneser-Ney 5 (95 %)", "{:.3f}"),
 ]
 STEPS = [
-    *(Column(name, name, "{}") for name in ("what", "from", "to")),
+    *(Column(name, name) for name in ("what", "from", "to")),
     *(Column("valid", "valid, with share"), Column("valid_share", "valid, share of the way", "{:.0%}")),
     *(Column("test", "test, with share"), Column("test_share", "test, share of the way", "{:.0%}")),
 ]
@@ -34,14 +38,14 @@ def _ratio(split: str) -> list[Column]:
     ]
 
 
-RATIOS = [Column("row", "row", "{}"), *_ratio("valid"), *_ratio("test"), Column("reached", "reached")]
+RATIOS = [Column("row", "row"), *_ratio("valid"), *_ratio("test"), Column("reached", "reached")]
 
 
 def replication(shorts: dict[str, str]) -> list[Column]:
     """Validation / test in each cell; shorts: what each training is called, by its columns' first word."""
 
     def both(whose: str, head: str, ending: str = "", form: str = "{:.1f}") -> Column:
-        return Column(f"{whose}_valid{ending} {whose}_test{ending}", head, form)
+        return Column(f"{whose}_valid{ending} / {whose}_test{ending}", head, form)
 
     return [
         *table.columns("row n c h m"),

@@ -10,17 +10,19 @@ from pipeline.reporting.registry import Table
 
 
 def read(reports: Path, listed: Table) -> pd.DataFrame:
-    """All rows of a table with their intervals; of each yardstick NAME also paper_to_NAME, the paper's ratio to it,
-    less_NAME, how far ours is above the paper's, and more_NAME, how far the perplexity is above the yardstick's."""
+    """All rows of a table with their intervals; of each yardstick NAME also paper_to_NAME, the paper's ratio to it, and
+    less_NAME, how far ours is above that."""
     rows = table.read_rows(reports, listed)
     intervals = pd.read_csv((reports / listed.csv).with_name("intervals.csv"), index_col="name")
-    ends = {f"{prefix}{end}": f"{split}_raw_{end}" for prefix, split in (("", "test"), ("valid_", "valid")) for end in ("low", "high")}
+    ends = {
+        f"{prefix}{end}": f"{split}_raw_{end}"
+        for prefix, split in (("", "test"), ("valid_", "valid"))
+        for end in ("low", "high")
+    }
     rows = rows.join(intervals.drop(columns=["perplexity", "valid", "seeds"]).rename(columns=ends))
     for name in (name for name in listed.yardsticks if f"to_{name}" in rows):
         rows[f"paper_to_{name}"] = rows["paper_test"] / rows.loc[name, "paper_test"]
         rows[f"less_{name}"] = rows[f"to_{name}"] / rows[f"paper_to_{name}"] - 1
-        for end in ("", "_low", "_high"):
-            rows[f"more_{name}{end}"] = rows[f"to_{name}{end}"] - 1
     return rows.assign(row=spelt_out(rows["row"]), shape=[shape(row) for row in rows.to_dict("records")])
 
 
