@@ -7,13 +7,14 @@ import argparse
 import datetime
 import platform
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pandas as pd
 import torch
 
 from benchmarks import batches, by_hand, kneser_ney, parallel, race, sampling, scaling, scoring
-from pipeline.reporting import markup, style
+from pipeline.reporting import cells, style
 
 PARTS = {
     **race.PARTS,
@@ -41,8 +42,8 @@ def machine() -> str:
 
 
 def race_text(runs: pd.DataFrame) -> str:
-    """What the race comes to, ours against the best of stock in speed and in perplexity, and its table."""
-    return "\n".join(_verdict(model, lines) for model, lines in runs.groupby("model")) + "\n\n" + _markdown(runs)
+    """What the race comes to, ours against the best of stock in speed and in perplexity."""
+    return "\n".join(_verdict(model, lines) for model, lines in runs.groupby("model"))
 
 
 def _verdict(model: str, lines: pd.DataFrame) -> str:
@@ -76,29 +77,27 @@ def _verdict(model: str, lines: pd.DataFrame) -> str:
 
 
 def _markdown(table: pd.DataFrame) -> str:
-    return markup.markdown(table.map(_shown))
+    return cells.markdown(table.map(cells.plain))
 
 
-def _shown(value: str | float) -> str:
-    """Text as it is, a number with four digits, or with all before the point: exponents hide what is to be compared."""
-    if isinstance(value, str):
-        return value
-    return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
+def parts() -> Iterator[dict[str, str]]:
+    """Of each part that has been measured: its name, its title, and its text: where, how, and what it comes to."""
+    for part, module in PARTS.items():
+        if not _file(part).is_file():
+            continue
+        title, _, explanation = module.__doc__.partition("\n\n")
+        text = [_file(part).with_suffix(".txt").read_text(encoding="utf-8"), explanation.strip()]
+        if part in race.PARTS:
+            text.append(race_text(pd.read_csv(_file(part))))
+        yield {"part": part, "title": " ".join(title.rstrip(".").split()), "text": "\n\n".join(filter(None, text))}
 
 
 def report() -> str:
     """The whole report, of the parts that have been measured."""
     text = ["# How fast it is", "Written by `make bench`; each part says when and where it was measured."]
-    for part, module in PARTS.items():
-        file = _file(part)
-        if not file.is_file():
-            continue
-        where = file.with_suffix(".txt").read_text(encoding="utf-8")
-        title, _, explanation = module.__doc__.partition("\n\n")
-        figures = pd.read_csv(file)
-        body = race_text(figures) if part in race.PARTS else _markdown(figures)
-        text += [f"## {' '.join(title.rstrip('.').split())}", where, explanation.strip(), body]
-    return "\n\n".join(paragraph for paragraph in text if paragraph)
+    for part in parts():
+        text += [f"## {part['title']}", part["text"], _markdown(pd.read_csv(_file(part["part"])))]
+    return "\n\n".join(text)
 
 
 def _file(part: str) -> Path:
@@ -121,6 +120,7 @@ def main(arguments: list[str] | None = None) -> None:
             drawn = style.alone(PARTS[part].picture(measured))
             _file(part).with_suffix(".svg").write_text(drawn, encoding="utf-8")
         REPORT.write_text(report(), encoding="utf-8")
+        pd.DataFrame(parts()).to_csv(_file("parts"), index=False)  # for the page
     print(REPORT.read_text(encoding="utf-8"))
 
 

@@ -31,7 +31,9 @@ def main(config: AdaptStage) -> None:
     with recorded("adapt", config, corpus) as run, Bar(config.name) as bar:
         what = config.adapt, network, corpus.splits, corpus.mark
         if config.adapt.kind == "cache":
-            raw = {split: read_predictions(folder, f"raw/{split}", len(corpus.ids(split))) for split in ("valid", "test")}
+            raw = {
+                split: read_predictions(folder, f"raw/{split}", len(corpus.ids(split))) for split in ("valid", "test")
+            }
             scored, chosen = adapt.with_cache(*what, raw)
         else:
             scored, chosen = adapt.learning(*what, bar)

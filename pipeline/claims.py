@@ -8,126 +8,43 @@ for what the paper says in words.
 import itertools
 import logging
 import math
-from dataclasses import asdict, dataclass, field
 from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
+from pipeline.config.claims import Claim, Epochs, Falling, Pair
+from pipeline.config.stages import Claims
+from pipeline.config.tables import Row, Table
 from pipeline.data.corpus import Corpus, read_corpus
 from pipeline.data.errors import InputError
 from pipeline.reporting import by_text, claims_text, resampling
-from pipeline.reporting.table import Row, Table, shape
+from pipeline.reporting.table import shape
 from pipeline.running import app
 
 SPLITS = ("valid", "test")
 ARRAYS = {"raw": "raw/{}", "with share": "{}"}  # of a reading
 EACH = list(itertools.product(SPLITS, ARRAYS))
-KINDS = ("better", "as much", "at most")
+ASKING = ("better", "as much", "at most")  # kinds of claims
 
 log = logging.getLogger(__name__)
 
 
-@dataclass
-class Claim:
-    """One claim: how far a model's perplexity is below another's.
-
-    Of several models it is about the one that validation has best: by the paper's figures for what the paper claims, by
-    ours for what holds here.
-    """
-
-    says: str  # in our words
-    where: str  # section or page
-    better: list[str]  # models of the table
-    than: list[str]
-    kind: str = "better"  # by anything at all; `as much`: by what the paper's figures show or more; `at most`: or less
-    figure: str = ""  # that the paper puts it in
-    added: str = ""  # when, where that was after its figures were known
-
-    def __post_init__(self):
-        if self.kind not in KINDS:
-            raise InputError(f"claims: {self.says!r} is of kind {self.kind}: choose {', '.join(KINDS)}")
-
-
-@dataclass
-class Epochs:
-    """A claim that one network converges sooner than another.
-
-    A training has converged where it is near its best perplexity. One whose last epoch still gains a tenth of that was
-    cut off: it may have needed more epochs than it shows.
-    """
-
-    says: str  # in our words
-    where: str  # section or page
-    quick: str  # a network of the table
-    slow: str  # a network of the table
-    figure: str  # the paper's words
-    least: float  # at least this share more epochs: the wording's
-    near: float = 0.01  # within this share of the best validation perplexity
-
-
-@dataclass
-class Falling:
-    """A claim that a network does not overfit: validation perplexity falls to the last epoch."""
-
-    says: str  # in our words
-    where: str  # section or page
-    name: str  # a network of the table
-    figure: str = ""  # the paper's words
-
-
-@dataclass
-class Pair:
-    """What the papers do not compare: a model and another."""
-
-    says: str  # what is compared
-    better: str  # a model of the table
-    than: str  # a model of the table
-
-
-@dataclass
-class Incomparable:
-    """What the paper says and this project can't judge, and why."""
-
-    says: str  # in our words
-    where: str  # section or page
-    why: str  # nothing here compares with it
-
-
-@dataclass
-class Config:
-    """conf/claims.yaml."""
-
-    claims: list[Claim]
-    exploratory: list[Pair]  # what the papers do not compare
-    table: Table
-    data: str
-    out: str
-    timing: str
-    epochs: list[Epochs] = field(default_factory=list)  # claims that one network needs fewer epochs than another
-    falling: list[Falling] = field(default_factory=list)  # claims that a network does not overfit
-    incomparable: list[Incomparable] = field(default_factory=list)  # what can't be judged here, and why
-
-    def __post_init__(self):
-        said = [each.says for each in (*self.claims, *self.epochs, *self.falling, *self.exploratory)]
-        twice = {says for says in said if said.count(says) > 1}
-        if twice:
-            raise InputError(f"claims: {' and '.join(map(repr, sorted(twice)))} stands there twice")
-
-
-def main(config: Config) -> None:
-    """Writes claims.csv, curves.csv, exploratory.csv and claims.md into config.out."""
+def main(config: Claims) -> None:
+    """Writes claims.csv, curves.csv, exploratory.csv, incomparable.csv and claims.md into config.out."""
     models, out = Models(config.table, read_corpus(config.data)), Path(config.out)
     claims = pd.DataFrame([line for claim in config.claims for line in judge(claim, models)])
-    curves = pd.DataFrame([sooner(claim, models) for claim in config.epochs])
-    curves = pd.concat([curves, pd.DataFrame([still_falling(claim, models) for claim in config.falling])])
+    curves = [sooner(claim, models) for claim in config.epochs]
+    curves = pd.DataFrame(curves + [still_falling(claim, models) for claim in config.falling])
     pairs = pd.DataFrame([line for pair in config.exploratory for line in compare(pair, models)])
+    incomparable = pd.DataFrame(each.model_dump() for each in config.incomparable)
     out.mkdir(parents=True, exist_ok=True)
-    for name, lines in (("claims", claims), ("curves", curves), ("exploratory", pairs)):
+    files = {"claims": claims, "curves": curves, "exploratory": pairs, "incomparable": incomparable}
+    for name, lines in files.items():
         if len(lines):
             lines.to_csv(out / f"{name}.csv", index=False, float_format="%.6f")
-    text = claims_text.markdown(config.table, claims, curves, pairs, config.incomparable)
+    text = claims_text.page(config.table, claims, curves, pairs, incomparable)
     (out / "claims.md").write_text(text, encoding="utf-8")
     judged = pd.concat([lines["holds"] for lines in (claims, curves) if len(lines)] or [pd.Series(dtype=str)])
     log.info("%s", judged.value_counts().to_dict())
@@ -172,7 +89,7 @@ def judge(claim: Claim, models: Models) -> list[dict]:
     for split, reading in EACH:
         paper, low, high = printed(claim, models.table.rows, split)
         least, most = {"better": (0, math.inf), "as much": (low, math.inf), "at most": (-math.inf, high)}[claim.kind]
-        line = asdict(claim) | measured(better, than, split, reading, models)
+        line = claim.model_dump() | measured(better, than, split, reading, models)
         asked = {"paper": paper, "least": least, "most": most}
         lines.append(line | asked | {"holds": verdict(line["low"], line["high"], least, most)})
     return lines
@@ -257,8 +174,8 @@ def _said(claim: Epochs | Falling) -> dict:
 
 def compare(pair: Pair, models: Models) -> list[dict]:
     """A line for each split and reading, without a verdict."""
-    return [asdict(pair) | measured(pair.better, pair.than, split, reading, models) for split, reading in EACH]
+    return [pair.model_dump() | measured(pair.better, pair.than, split, reading, models) for split, reading in EACH]
 
 
 if __name__ == "__main__":
-    app.run("claims", Config, main, timed=True)
+    app.run("claims", main, timed=True)

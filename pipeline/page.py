@@ -1,105 +1,92 @@
 """Stage page: the whole report as one HTML file that needs nothing but itself."""
 
-import itertools
 import logging
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markdown_it import MarkdownIt
 from markupsafe import Markup
 
+from pipeline.config.stages import Page
+from pipeline.config.tables import read_tables
 from pipeline.data.errors import InputError
 from pipeline.data.files import replacing
-from pipeline.reporting import costs, figures, style
+from pipeline.reporting import cells, costs, figures, style, views
+from pipeline.reporting.cells import Cell, Column
 from pipeline.running import app
-from pipeline.webpage import claims, closeup, findings, rows, speed
+from pipeline.webpage import rows
+from pipeline.webpage.sheets import SPLIT_NAMES, TRIGRAM, WHOLE, YARDSTICK, Sheet, Sheets
 
-YARDSTICK, TRIGRAM = findings.YARDSTICK, findings.TRIGRAM  # whose ratios compare with the paper's
 LONG = 8  # rows of a table from which on it is folded
+PROSE = ("replication", "table", "beyond", "table2", "later")  # sections that the template has a text for
+REMOVED = {"begins": "it begins", "words": "words", "times": "times removed", "texts": "from releases"}
+REMOVED = [
+    *(Column(*each, WHOLE) for each in REMOVED.items()),
+    Column("most of", "most by"),
+    Column("share", "share of them", "{:.0%}"),
+]
 
 log = logging.getLogger(__name__)
 
 
-@dataclass
-class Config:
-    """conf/page.yaml."""
-
-    best_ngram: str
-    genres: list[str]
-    imaginative: list[str]
-    grids: dict[str, str]
-    reports: str
-    out: str
-    timing: str
-
-
-def main(config: Config) -> None:
+def main(config: Page) -> None:
     """Writes index.html and ratios.svg into config.out, from the tables and figures in config.reports.
 
-    Those of `make beyond`, `make faithful`, `make table2`, `make later`, `make bench` and the grids are shown where
-    they are there. Links to CSV files, README and log are relative: they lead somewhere from config.reports, where the
-    page belongs.
+    What other targets than `make repro` leave there is shown where it is there. Links to CSV files, README and log are
+    relative: they lead somewhere from config.reports, where the page belongs.
     """
     reports, out = Path(config.reports), Path(config.out)
     for file in ("table1.csv", "table1.svg", "intervals.csv", "genres.csv"):
         if not (reports / file).is_file():
             raise InputError(f"no {reports / file}: run `dvc repro`, which makes it")
-    everything, genres = rows.read(reports, "table1", "extra"), pd.read_csv(reports / "genres.csv")
-    table1 = everything[everything["table"] == "table1"]
+    sheets = Sheets(reports, read_tables(Path(config.tables)))
+    table1, genres = sheets.rows["table1"], pd.read_csv(reports / "genres.csv")
     _check_names(config, table1, genres)
-    compared = {name: f"{table1.loc[name, 'row']}, {table1.loc[name, 'shape']}" for name in config.genres}
+    labels = table1["row"] + ", " + table1["shape"]
+    by_genre = [
+        Column("genre", "genre"),
+        Column("split", "part"),
+        Column("texts", "texts", WHOLE),
+        Column("tokens", "tokens", WHOLE),
+    ]
+    drawn = _figures(config, sheets, genres, labels)
     best = table1.loc[table1[table1["model"] == "network"]["valid_raw"].idxmin()]
-    called = rows.labels(reports)
-    spent = rows.spent(reports, called)
-    of_table2 = spent["table"].str.startswith("table2")  # with repeats and without
-    drawn = dict(_figures(config, reports, table1, genres, compared))
-    inline = {name: style.inline(svg, name) for name, svg in drawn.items()}
-    if "plane" in drawn:
-        inline["closeup"] = closeup.closeup(style.inline(drawn["plane"], "closeup"))
-    replicated = reports / "replication.csv"
-    template = _environment(reports).get_template("page.html.j2")
-    page = template.render(
-        config=config,
-        yardstick=YARDSTICK,
-        trigram=TRIGRAM,
-        titles=rows.TITLES,
-        called=called,
-        figures={name: Markup(svg) for name, svg in inline.items()},
-        leading=findings.leading(pd.read_csv(replicated, index_col="name")) if replicated.is_file() else [],
-        reached=findings.reached(reports, [YARDSTICK, config.best_ngram]),
-        claims=[
-            claims.read(reports / "claims" / name, title, called)
-            for name, title in rows.TITLES.items()
-            if (reports / "claims" / name / "claims.csv").is_file()  # where a table has exploratory pairs alone, none
-        ],
-        time_claims=speed.claims(reports / "benchmark"),
-        replication=[line | {"shape": rows.shape(line)} for line in rows.records(replicated)],
-        rows=rows.lines(table1),
-        extra=rows.lines(everything[everything["table"] == "extra"]),
-        stream=rows.records(reports / "stream.csv"),
-        best=best.to_dict(),
-        genres=rows.lines(genres),
-        splits=splits(genres, config.imaginative, best.name),
-        compared=compared,
-        beyond=rows.lines(rows.read(reports / "beyond", "beyond", "extra")),
-        out_of_vocabulary=rows.out_of_vocabulary(reports, called),
-        table2=rows.lines(rows.read(reports / "table2", "table2", "extra")),
-        table2_repeats=rows.lines(rows.read(reports / "table2-repeats", "table2-repeats", "extra")),
-        table2_stream={line["what"]: line for line in rows.records(reports / "table2" / "stream.csv")},
-        table2_removed=rows.records(reports / "table2" / "removed.csv"),
-        table2_costs=rows.lines(spent[spent["table"] == "table2"]),
-        timeline=rows.records(reports / "timeline" / "timeline.csv"),
-        steps=rows.records(reports / "timeline" / "steps.csv"),
-        pairs_later=claims.exploratory(reports / "claims" / "later", called),
-        neighbours=rows.records(reports / "beyond" / "neighbours.csv"),
-        classes=rows.records(reports / "classes.csv"),
-        costs=rows.lines(spent[~of_table2]),
-        stages=rows.lines(costs.by_stage(spent[~of_table2].assign(item=spent["of"].fillna(spent["item"])))),
-        benchmark=speed.report(reports, called),
+    beside = sheets.there("replication.csv") and "faithful" in sheets.rows
+    spent = costs.read(reports / "costs.csv").groupby("table")["seconds"].sum() / 60
+    page = (
+        _environment(sheets, drawn)
+        .get_template("page.html.j2")
+        .render(
+            sheets=sheets,
+            tables=sheets.tables,
+            others=dict.fromkeys(
+                sheets.tables[name].section or name for name in sheets.rows if sheets.tables[name].section not in PROSE
+            ),
+            leading=sheets.leading() if beside else None,
+            replication=sheets.replication() if beside else None,
+            reached=sheets.reached([YARDSTICK, config.best_ngram]),
+            claims={name: sheets.claims(name) for name in sheets.tables},
+            stream=sheets.sheet(
+                "The text of the corpus", "stream.csv", {"what": "of what", "ours": "ours", "paper": "the paper"}
+            ),
+            splits=splits(genres, config.imaginative, best.name),
+            best=best.to_dict(),
+            genres=sheets.sheet(
+                "Raw perplexity in each genre",
+                "genres.csv",
+                by_genre + [Column(name, labels[name]) for name in config.genres],
+            ),
+            table2={line["what"]: line for line in sheets.read("table2/stream.csv").to_dict("records")},
+            removed=sheets.sheet("Ten repeated sentences by which most words went", "table2/removed.csv", REMOVED),
+            steps=sheets.sheet(
+                "How much of the way each step went, in the logarithm of perplexity", "timeline/steps.csv", views.STEPS
+            ),
+            minutes=spent.to_dict(),
+            benchmark=benchmark(sheets),
+        )
     )
     out.mkdir(parents=True, exist_ok=True)
     with replacing(out / "index.html") as temporary:
@@ -108,45 +95,39 @@ def main(config: Config) -> None:
     log.info("%s", (out / "index.html").resolve())
 
 
-def _check_names(config: Config, table1: pd.DataFrame, genres: pd.DataFrame) -> None:
+def _check_names(config: Page, table1: pd.DataFrame, genres: pd.DataFrame) -> None:
     """Raises InputError for a model that the tables don't have."""
     against = [name for name in table1.index if f"to_{name}" in table1]
     by_genre = [name for name in table1.index if name in genres]
-    if YARDSTICK not in against:
-        raise InputError(f"intervals.csv has no ratios to {YARDSTICK}: make it one of `yardsticks` of the table")
-    for key, names, choices in (
-        ("best_ngram", [config.best_ngram], against),
-        ("genres", config.genres, by_genre),
-    ):
-        for name in set(names) - set(choices):
+    given = [
+        (f"conf/table/table1.yaml: yardsticks={against}", YARDSTICK, against),
+        ("best_ngram", config.best_ngram, against),
+    ]
+    for key, name, choices in [*given, *(("genres", name, by_genre) for name in config.genres)]:
+        if name not in choices:
             raise InputError(f"{key}={name}: choose from {', '.join(choices)}")
 
 
-def _figures(
-    config: Config, reports: Path, table1: pd.DataFrame, genres: pd.DataFrame, compared: dict[str, str]
-) -> Iterator[tuple[str, str]]:
-    """Name and SVG of each figure whose data is there."""
-    trained = {"paper's procedure": rows.read(reports / "faithful", "faithful"), "today's recipe": table1}
-    also = table1.loc[[TRIGRAM, config.best_ngram]]  # low enough in the picture for its legend
-    yield "beside", figures.ratios(findings.beside(trained, also), YARDSTICK)
-    yield "ratios", figures.ratios(table1.assign(label=table1["row"] + "  " + table1["shape"]), YARDSTICK)
-    yield "genres", figures.genres(genres[genres["split"] == "test"].set_index("genre"), compared)
-    grids = {title: reports / file for title, file in config.grids.items() if (reports / file).is_file()}
-    if grids:
-        axes = {"model.n": "order n", "model.h": "hidden units h"}
-        tables = {title: pd.read_csv(file).rename(columns=axes) for title, file in grids.items()}
-        yield "grid", figures.maps(tables, *axes.values())
-    files = {
-        "curves": "table1.svg",
-        "faithful": "faithful/faithful.svg",
-        "plane": "beyond/plane.svg",
-        "table2": "table2/table2.svg",
-        "timeline": "timeline/timeline.svg",
-        "sizes": "benchmark/scaling.svg",
+def _figures(config: Page, sheets: Sheets, genres: pd.DataFrame, labels: pd.Series) -> dict[str, str]:
+    """The SVGs that the page draws itself, by name."""
+    drawn = sheets.rows["table1"].query("paper_test.notna()").assign(label=labels.str.replace(", ", "  ", n=1))
+    # The networks and mixtures of Table 1, row by row by each training, then two n-grams.
+    trained = []
+    for name in (name for name in ("faithful", "table1") if name in sheets.rows):
+        networks = sheets.rows[name].query("model == 'network' and paper_test.notna()")
+        trained.append(networks.assign(label=networks["row"] + "  " + sheets.tables[name].short))
+    both = pd.concat(trained)
+    beside = pd.concat([both.loc[both.index.unique()], drawn.loc[[TRIGRAM, config.best_ngram]]])
+    compared = {name: labels[name] for name in config.genres}
+    axes = {"model.n": "order n", "model.h": "hidden units h"}
+    grids = {
+        title: sheets.read(file).rename(columns=axes) for title, file in config.grids.items() if sheets.there(file)
     }
-    for name, file in files.items():
-        if (reports / file).is_file():
-            yield name, (reports / file).read_text(encoding="utf-8")
+    return {
+        "beside": figures.ratios(beside, YARDSTICK),
+        "ratios": figures.ratios(drawn, YARDSTICK),
+        "genres": figures.genres(genres[genres["split"] == "test"].set_index("genre"), compared),
+    } | ({"grid": figures.maps(grids, *axes.values())} if grids else {})
 
 
 def splits(genres: pd.DataFrame, imaginative: list[str], model: str) -> dict[str, dict]:
@@ -156,29 +137,47 @@ def splits(genres: pd.DataFrame, imaginative: list[str], model: str) -> dict[str
     def perplexity(lines: pd.DataFrame) -> float | None:
         return np.exp(np.average(np.log(lines[model]), weights=lines["tokens"])) if len(lines) else None
 
-    found = {}
+    parts = {}
     for split, lines in genres.groupby("split", sort=False):
-        told = lines["genre"].isin(imaginative)
-        found[split] = {"genres": lines["genre"].tolist(), "stories": perplexity(lines[told])}
-        found[split] |= {"share": lines["tokens"][told].sum() / lines["tokens"].sum(), "rest": perplexity(lines[~told])}
-    return found
+        stories, rest = (lines[lines["genre"].isin(imaginative) == kept] for kept in (True, False))
+        parts[split] = {"genres": lines["genre"].tolist(), "stories": perplexity(stories), "rest": perplexity(rest)}
+        parts[split]["share"] = stories["tokens"].sum() / lines["tokens"].sum()
+    return parts
 
 
-def _environment(reports: Path) -> Environment:
+def benchmark(sheets: Sheets) -> list[dict]:
+    """Each part of the benchmark: its title, its text as HTML, and its table."""
+    parts = []
+    for part in sheets.read("benchmark/parts.csv").to_dict("records"):
+        file = f"benchmark/{part['part']}.csv"
+        view = sheets.read(file).map(lambda value: Cell(rows.renamed(cells.plain(value), sheets.called)))
+        text = Markup(MarkdownIt().render(rows.renamed(part["text"], sheets.called)))
+        parts.append({"title": part["title"], "text": text, "sheet": Sheet(part["title"], view, [file])})
+    return parts
+
+
+def _environment(sheets: Sheets, drawn: dict[str, str]) -> Environment:
     """What the templates of pipeline/webpage have beside their values."""
+    templates = FileSystemLoader(Path(__file__).parent / "webpage")
     environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent / "webpage"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
+        loader=templates, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.globals |= {"LONG": LONG}
-    environment.filters["there"] = lambda files: [file for file in files if (reports / file).is_file()]
-    environment.filters["compress"] = itertools.compress
-    environment.filters["linked_csv"] = lambda html: list(dict.fromkeys(re.findall(r'href="([^"]+\.csv)"', html)))
+
+    def svg(name: str, file: str) -> Markup | None:
+        text = drawn.get(name) or ((sheets.reports / file).read_text(encoding="utf-8") if sheets.there(file) else "")
+        return Markup(style.inline(text, name)) if text else None
+
+    csv = [file.relative_to(sheets.reports).as_posix() for file in sorted(sheets.reports.rglob("*.csv"))]
+    environment.globals |= {"LONG": LONG, "files": csv}
+    environment.filters |= {
+        "there": lambda files: [file for file in files if sheets.there(file)],
+        "drawn": svg,
+        "wordy": lambda column: any(cell.text[:1].isalpha() or len(cell.text) > 20 for cell in column),
+        "head": lambda head: re.sub(r"\b(valid|train)\b", lambda word: SPLIT_NAMES[word[0]], head),
+        "sections": lambda html: re.findall(r'<section id="([\w-]+)">\s*<h2>(.*?)</h2>', html),
+    }
     return environment
 
 
 if __name__ == "__main__":
-    app.run("page", Config, main, timed=True)
+    app.run("page", main, timed=True)

@@ -1,17 +1,18 @@
 """Stage report: a comparison table with intervals, ratios, genres and learning curves, from all models' arrays."""
 
 import logging
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from pipeline.data.corpus import SPLITS, read_corpus
+from pipeline.config.stages import Report
+from pipeline.core.common.splits import SPLITS
+from pipeline.data.corpus import read_corpus
 from pipeline.data.errors import InputError
 from pipeline.data.files import read_json, write_json
-from pipeline.reporting import curves, intervals, markup, style, table, word_classes
-from pipeline.reporting.table import Table
+from pipeline.reporting import curves, intervals, style, table, views, word_classes
+from pipeline.reporting.cells import laid_out, latex, markdown
 from pipeline.running import app
 
 READINGS = (
@@ -27,92 +28,77 @@ OTHER_CORPUS = (
     "The paper's figures are of another corpus than ours: perplexities of the two can't be compared, ratios of models "
     "on the same tokens can."
 )
-REACHED = "; `reached`: both raw ratios are at or below the paper's"
 
 log = logging.getLogger(__name__)
 
 
-@dataclass
-class Config:
-    """conf/report.yaml."""
-
-    name: str
-    table: Table
-    data: str
-    clusters: str
-    out: str
-    timing: str
-
-    def __post_init__(self):
-        if not self.name or Path(self.name).name != self.name:
-            raise InputError(f"name={self.name!r}: it becomes part of file names; give one without folders")
-
-
-def main(config: Config) -> None:
+def main(config: Report) -> None:
     """Writes <name>.csv, .md, .tex and .svg, <name>-ratios.csv, extra.csv, intervals.csv, stream.csv, genres.csv where
     the corpus has genres, removed.csv where repeated sentences were left out of it, and classes.csv and .md where
     clusters are given, into config.out."""
-    corpus, out = read_corpus(config.data), Path(config.out)
+    corpus, out, name = read_corpus(config.data), Path(config.out), config.name
     classes = _classes(config.clusters)
-    everything = table.build(config.table, corpus)
-    printed = pd.Series([config.table.printed(name) for name in everything.index], everything.index)
-    built = everything[printed] if printed.any() else everything
-    extra = everything.drop(built.index)
-    out.mkdir(parents=True, exist_ok=True)
-    name, same = config.name, config.table.same_corpus
-    built.round(4).to_csv(out / f"{name}.csv")
-    compares = bool(printed.any())
-    figures = _without_blanks(markup.figures(built, same), compares)
-    markdown, latex = markup.markdown(figures), markup.latex(figures)
-    notes = [f"Networks trained by {config.table.training}.", READINGS, SEVERAL if len(config.table.seeds) > 1 else ONE]
-    notes.append(config.table.note)
-    if compares and not same:
-        notes.append(OTHER_CORPUS)
-    markdown = "\n\n".join([*filter(None, notes), markdown])
-    latex = "".join(f"% {note}\n" for note in filter(None, notes)) + latex
-    if not extra.empty:
-        extra.round(4).to_csv(out / "extra.csv")
-        markdown += f"\nNot in the paper's table:\n\n{markup.markdown(markup.figures(extra, same))}"
-    sure = intervals.build(config.table, corpus)
-    sure.to_csv(out / "intervals.csv", float_format="%.5f")
+    rows = table.build(config.table, corpus)
+    spread = intervals.build(config.table, corpus)
     counts = read_json(Path(config.data) / "counts.json")
-    stream(counts).to_csv(out / "stream.csv", index=False)
-    if "removed" in counts:
-        pd.DataFrame(counts["removed"]["sentences"]).to_csv(out / "removed.csv", index=False, float_format="%.2f")
-    genres = intervals.genres(config.table, corpus)
-    if not genres.empty:
-        genres.to_csv(out / "genres.csv", float_format="%.4f")
-    ratios = table.ratios(everything, config.table.yardsticks, sure)
-    if not ratios.empty:
-        ratios.to_csv(out / f"{name}-ratios.csv", float_format="%.4f")
-        for yardstick, part in ratios.groupby("over", sort=False):
-            row = everything.loc[yardstick]
-            read = _without_blanks(markup.ratios(part), compares)
-            label = ", ".join([row["row"]] + [f"{key} = {row[key]}" for key in ("n", "c") if pd.notna(row[key])])
-            markdown += (
-                f"\nPerplexity over that of {label}, on the same tokens; `seen`: those whose word training shows"
-                f"{REACHED if compares else ''}:\n\n{markup.markdown(read)}"
-            )
-            latex += f"\n% perplexity over that of {label}\n{markup.latex(read)}"
-    (out / f"{name}.md").write_text(f"{markdown}\n{OPTIMISTIC}\n", encoding="utf-8")
-    (out / f"{name}.tex").write_text(latex, encoding="utf-8")
-    (out / f"{name}.svg").write_text(style.alone(curves.draw(everything, config.table)), encoding="utf-8")
-    if classes is not None:
-        classes.to_csv(out / "classes.csv", index=False)
+    ratios = table.ratios(rows, config.table.yardsticks, spread)
+    printed = rows.index.map(config.table.printed).to_numpy(dtype=bool)
+    compares = bool(printed.any())
+    shown, extra = (rows[printed], rows[~printed]) if compares else (rows, rows[:0])
+
+    out.mkdir(parents=True, exist_ok=True)
+    for file, frame, options in (
+        (name, shown.round(4), {}),
+        ("extra", extra.round(4), {}),
+        ("intervals", spread, {"float_format": "%.5f"}),
+        ("stream", stream(counts), {"index": False}),
+        ("removed", pd.DataFrame(counts.get("removed", {}).get("sentences")), {"index": False, "float_format": "%.2f"}),
+        ("genres", intervals.genres(config.table, corpus), {"float_format": "%.4f"}),
+        (f"{name}-ratios", ratios, {"float_format": "%.4f"}),
+        ("classes", classes, {"index": False}),
+    ):
+        if len(frame):
+            frame.to_csv(out / f"{file}.csv", **options)
+    if len(classes):
         (out / "classes.md").write_text(word_classes.markdown(classes), encoding="utf-8")
-    write_json(out / "metrics.json", everything[["valid_raw", "test_raw"]].round(4).to_dict("index"))
-    log.info("%d rows in %s", len(everything), (out / f"{name}.md").resolve())
+    notes = [f"Networks trained by {config.table.training}.", READINGS, SEVERAL if len(config.table.seeds) > 1 else ONE]
+    notes += filter(None, [config.table.note, OTHER_CORPUS if compares and not config.table.same_corpus else ""])
+    views = list(_views(shown, extra, ratios, rows, compares, config.table.same_corpus))
+    titled = "".join((f"\n{of}:\n\n" if of else "") + markdown(view) for of, _, view in views)
+    (out / f"{name}.md").write_text("\n\n".join([*notes, titled]) + f"\n{OPTIMISTIC}\n", encoding="utf-8")
+    titled = "".join((f"\n% {short}\n" if of else "") + latex(view) for of, short, view in views if short is not None)
+    (out / f"{name}.tex").write_text("".join(f"% {note}\n" for note in notes) + titled, encoding="utf-8")
+    (out / f"{name}.svg").write_text(style.alone(curves.draw(rows, config.table)), encoding="utf-8")
+    write_json(out / "metrics.json", rows[["valid_raw", "test_raw"]].round(4).to_dict("index"))
+    log.info("%d rows in %s", len(rows), (out / f"{name}.md").resolve())
 
 
-def _without_blanks(read: pd.DataFrame, compares: bool) -> pd.DataFrame:
-    """A table of text; where the paper prints none of its rows, without the columns that are then blank."""
-    return read if compares else read.loc[:, (read != "").any()]
+def _views(shown, extra, ratios, rows, compares: bool, same_corpus: bool):
+    """The tables of the report for readers: title, the title in LaTeX (None: it does not stand there), cells."""
+    if same_corpus:
+        shown, extra = (each.assign(against=each["test_raw"] / each["paper_test"] - 1) for each in (shown, extra))
+    yield "", "", _without_blanks(laid_out(shown, views.REPORT), compares)
+    if len(extra):
+        yield "Not in the paper's table", None, laid_out(extra, views.REPORT)
+    for yardstick, part in ratios.groupby("over", sort=False) if len(ratios) else ():
+        row = rows.loc[yardstick]
+        of = ", ".join([row["row"]] + [f"{key} = {row[key]}" for key in ("n", "c") if pd.notna(row[key])])
+        seen = f"Perplexity over that of {of}, on the same tokens; `seen`: those whose word training shows"
+        reached = "; `reached`: both raw ratios are at or below the paper's" if compares else ""
+        ends = {f"{split}_{end}": f"{split}_raw_{end}" for split in SPLITS for end in ("low", "high")}
+        view = laid_out(part.rename(columns=ends), views.RATIOS)
+        yield seen + reached, f"perplexity over that of {of}", _without_blanks(view, compares)
 
 
-def _classes(path: str) -> pd.DataFrame | None:
-    """What is shown of a file of word classes; None without a file."""
+def _without_blanks(view: pd.DataFrame, compares: bool) -> pd.DataFrame:
+    """Where the paper prints none of a table's rows, the table without the columns that are then blank."""
+    return view if compares else view.loc[:, (view.map(str) != "").any()]
+
+
+def _classes(path: str) -> pd.DataFrame:
+    """What is shown of a file of word classes; empty without a file."""
     if not path:
-        return None
+        return pd.DataFrame()
     if not Path(path).is_file():
         raise InputError(
             f"clusters={path}: no such file; `python -m pipeline.cluster` writes it, and clusters= does without"
@@ -134,4 +120,4 @@ def stream(counts: dict) -> pd.DataFrame:
 
 
 if __name__ == "__main__":
-    app.run("report", Config, main, timed=True)
+    app.run("report", main, timed=True)

@@ -102,8 +102,8 @@ def _run(config: Train, joined: processes.Ranks) -> None:
 
 
 class Shown(Watch):
-    """A training as people see it: a progress bar, silent where the output is no terminal, and a line an epoch, in MLflow
-    too; and as files: the checkpoint."""
+    """A training as people see it: a progress bar, silent where the output is no terminal, and a line an epoch, in
+    MLflow too; and as files: the checkpoint."""
 
     def __init__(self, name: str, joined: processes.Ranks, file: checkpoint.CheckpointFile, run: tracking.Run):
         self.name, self.joined, self.file, self.run = name, joined, file, run

@@ -20,12 +20,13 @@ log = logging.getLogger(__name__)
 
 
 def main(config: WordMap) -> None:
-    """Writes plane.svg, neighbours.csv and neighbours.md into config.out."""
+    """Writes plane.svg, closeup.svg, neighbours.csv and neighbours.md into config.out."""
     corpus, out = read_corpus(config.data), Path(config.out)
     flat = read_features(folder_of(config.plane, config.predictions))
     if flat.shape[1] != 2:
         raise InputError(f"plane={config.plane}: a network with m = 2 can be drawn, this one has m = {flat.shape[1]}")
-    drawn = plane.draw(flat[: config.drawn], corpus.vocabulary[: config.drawn])
+    words = flat[: config.drawn], corpus.vocabulary[: config.drawn]
+    drawn = {"plane": plane.draw(*words), "closeup": plane.draw(*words, middle=True)}
     features = read_features(folder_of(config.neighbours, config.predictions))
     often = np.bincount(corpus.train, minlength=len(corpus.vocabulary)) >= config.seen
     rows = []
@@ -41,7 +42,8 @@ def main(config: WordMap) -> None:
     )
     table = pd.DataFrame(rows, columns=["word", "nearest"])
     out.mkdir(parents=True, exist_ok=True)
-    (out / "plane.svg").write_text(style.alone(drawn), encoding="utf-8")
+    for name, svg in drawn.items():
+        (out / f"{name}.svg").write_text(style.alone(svg), encoding="utf-8")
     table.to_csv(out / "neighbours.csv", index=False)
     (out / "neighbours.md").write_text(f"{head}\n\n{table.to_markdown(index=False)}\n", encoding="utf-8")
 

@@ -66,7 +66,9 @@ def _writable(value: str) -> str:
     near = any(place.is_relative_to(each.resolve()) for each in (ROOT, Path.cwd(), Path(tempfile.gettempdir())))
     if not place.parent.is_dir() and not near:
         raise ValueError(f"no folder {place.parent}; if the path is right, make it first: mkdir -p {place.parent}")
-    there = next(folder for folder in (place, *place.parents) if folder.is_dir() or (folder != place and folder.exists()))
+    there = next(
+        folder for folder in (place, *place.parents) if folder.is_dir() or (folder != place and folder.exists())
+    )
     if not there.is_dir():
         raise ValueError(f"{there} is no folder, so nothing can be below it; give another place")
     try:
@@ -82,7 +84,9 @@ OutFolder = Annotated[InFolder, AfterValidator(_writable)]
 OutFile = Annotated[Text, AfterValidator(_filled), AfterValidator(_file), AfterValidator(_writable)]
 
 Data = Annotated[InFolder, Field(description="what preprocess wrote")]
-Predictions = Annotated[list[Text], Field(description="folders with <model>/<seed>/ in them: the first that has it counts")]
+Predictions = Annotated[
+    list[Text], Field(description="folders with <model>/<seed>/ in them: the first that has it counts")
+]
 Seed = Annotated[int, Field(ge=0, le=2**31, description="decides every random choice")]
 Out = Annotated[
     OutFolder, Field(description="the folder that is written; by hand a new one below outputs/, named by the time")

@@ -60,8 +60,8 @@ def _models(annotation: Any) -> Iterator[type[BaseModel]]:
 
 
 def added(arguments: Sequence[str]) -> list[str]:
-    """Arguments in which each key is added where the configuration lacks it: Hydra would refuse an unknown key alone, with
-    the advice to put + before it; so the models see all of them at once."""
+    """Arguments in which each key is added where the configuration lacks it. Hydra would refuse an unknown key alone,
+    with the advice to put + before it; so the models see all of them at once."""
     groups = {path.name for path in (ROOT / "conf").iterdir() if path.is_dir()}
 
     def with_plus(argument: str) -> str:

@@ -1,4 +1,4 @@
-"""`python -m pipeline.<stage> --help`: what the stage does, examples, and every key with its value, type and meaning."""
+"""`python -m pipeline.<stage> --help`: what the stage does, examples, every key with its value, type and meaning."""
 
 import ast
 import shutil
@@ -51,7 +51,9 @@ def text(stage: str, values: Mapping[str, Any]) -> str:
     lines = [_columns(_left(key, values), _right(field), width) for key, field in keys(STAGES[stage])]
     parts = [said, "Examples:\n" + textwrap.indent("\n".join(examples), "  ")]
     if groups:
-        parts.append("Files to choose from, in conf/<group>:\n" + "\n".join(_columns(line, "", width) for line in groups))
+        parts.append(
+            "Files to choose from, in conf/<group>:\n" + "\n".join(_columns(line, "", width) for line in groups)
+        )
     parts.append("Keys, each with the value that it has unless given, its type and what it is:\n" + "\n".join(lines))
     parts.append("--cfg job: print the configuration of a command. -m: a grid, such as seed=0,1. --hydra-help: more.")
     return "\n\n".join(parts)

@@ -35,5 +35,7 @@ class Architecture(Keys):
     @model_validator(mode="after")
     def _has_a_way(self) -> "Architecture":
         if self.h == 0 and not self.direct:
-            raise ValueError("model.h=0 with model.direct=false: no way from context to output; set h > 0 or direct=true")
+            raise ValueError(
+                "model.h=0 with model.direct=false: no way from context to output; set h > 0 or direct=true"
+            )
         return self

@@ -23,10 +23,12 @@ from pipeline.config.base import (
     Text,
     Timing,
 )
+from pipeline.config.claims import Claim, Epochs, Falling, Incomparable, Pair
 from pipeline.config.corpus import Corpus
 from pipeline.config.network import Architecture
 from pipeline.config.ngram import Mix, Ngram
 from pipeline.config.recipe import Recipe
+from pipeline.config.tables import Table
 
 Network = Annotated[Text, Field(description="a network: its folder below one of `predictions`")]
 
@@ -77,7 +79,9 @@ class NgramStage(Keys):
     ngram: Ngram
     data: Data
     clusters: InFolder = Field(description="<classes>/classes.csv below it: what cluster wrote")
-    export: Literal[""] | OutFile = Field(description="an ARPA file to write beside the arrays, .gz or not; empty: none")
+    export: Literal[""] | OutFile = Field(
+        description="an ARPA file to write beside the arrays, .gz or not; empty: none"
+    )
     out: Out
     timing: Timing
 
@@ -187,6 +191,77 @@ class WordMap(Keys):
     timing: Timing
 
 
+class Report(Keys):
+    """conf/report.yaml."""
+
+    name: RunName
+    table: Table
+    data: Data
+    clusters: Text = Field(description="the classes.csv whose classes are shown; empty: none")
+    out: Out
+    timing: Timing
+
+
+class Claims(Keys):
+    """conf/claims.yaml."""
+
+    claims: list[Claim] = Field(description="what the papers say of perplexities")
+    exploratory: list[Pair] = Field(description="what the papers do not compare")
+    table: Table
+    data: Data
+    out: Out
+    timing: Timing
+    epochs: list[Epochs] = Field([], description="claims that one network needs fewer epochs than another")
+    falling: list[Falling] = Field([], description="claims that a network does not overfit")
+    incomparable: list[Incomparable] = Field([], description="what can't be judged here, and why")
+
+    @model_validator(mode="after")
+    def _once(self) -> "Claims":
+        said = [each.says for each in (*self.claims, *self.epochs, *self.falling, *self.exploratory)]
+        if twice := {says for says in said if said.count(says) > 1}:
+            raise ValueError(f"claims: {' and '.join(map(repr, sorted(twice)))} stands there twice")
+        return self
+
+
+class Replication(Keys):
+    """conf/replication.yaml."""
+
+    recipe: Text = Field(description="the table of today's recipe")
+    procedure: Text = Field(description="the table of the paper's procedure")
+    more: list[Text] = Field(description="rows that the paper does not print")
+    tables: InFolder = Field(description="the folder of the lists of tables")
+    reports: InFolder = Field(description="the folder in which the stage report writes them")
+    readme: Text = Field(description="a page between whose marks the table is put; empty: none")
+    out: Out
+    timing: Timing
+
+
+class Timeline(Keys):
+    """conf/timeline.yaml."""
+
+    name: RunName
+    of: list[Text] = Field(min_length=1, description="the tables whose rows with a year stand in it")
+    yardstick: Text = Field(description="the model over whose perplexity the ratios are")
+    tables: InFolder = Field(description="the folder of the lists of tables")
+    reports: InFolder = Field(description="the folder in which the stage report writes them")
+    readme: Text = Field(description="a page between whose marks the table is put; empty: none")
+    out: Out
+    timing: Timing
+
+
+class Page(Keys):
+    """conf/page.yaml."""
+
+    best_ngram: Text = Field(description="the n-gram to which differences are shown beside Kneser-Ney 5")
+    genres: list[Text] = Field(description="the models drawn genre by genre")
+    imaginative: list[Text] = Field(description="the genres of imaginative prose")
+    grids: dict[str, Text] = Field(description="maps by n and h: title and file in `reports`")
+    tables: InFolder = Field(description="the folder of the lists of tables")
+    reports: InFolder = Field(description="the folder of tables and figures that is read")
+    out: Out
+    timing: Timing
+
+
 STAGES: dict[str, type[Keys]] = {
     "download": Download,
     "preprocess": Preprocess,
@@ -199,4 +274,9 @@ STAGES: dict[str, type[Keys]] = {
     "shortlist": Shortlist,
     "out_of_vocabulary": OutOfVocabulary,
     "word_map": WordMap,
+    "report": Report,
+    "claims": Claims,
+    "replication": Replication,
+    "timeline": Timeline,
+    "page": Page,
 }

@@ -1,25 +1,34 @@
 """The dvc.yaml of each table, from conf/table/<name>.yaml: `nplm wiring` writes them, and a test holds them to it.
 
-A stage makes the models of one key of the table's `models`, or its mixtures. Its program and what its command is given
-beside a model's name stand in `wiring` of the table. The rest follows: what it depends on are the files of the core that
-its program imports, the values that its configuration is composed of, and the data and models that it reads.
+A stage makes the models of one key of the table's `models`, or its mixtures. Its program, and what its command is
+given beside a model's name, stand in `wiring` of the table. The rest follows: a stage depends on the files of the core
+that its program imports, on the values that its configuration is composed of, and on the data and models that it reads.
+experiments/<table>/stages.yaml has what does not follow so, as DVC has it; it counts before what follows.
 """
 
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import yaml
 from omegaconf import OmegaConf
 
 from pipeline.config.base import ROOT
+from pipeline.config.tables import Table, read_tables
 from pipeline.running.code import CORE, files_of
 
 CONF = ROOT / "conf"
 HYDRA = "hydra.run.dir=. hydra.output_subdir=null hydra/job_logging=stdout"  # no files of Hydra's own
-BY_FILE = {"families", "readers", "streams", "beyond"}  # folders of the core whose files are apart; others are one piece
-# What each program calls in the core, the group of its choice, and the keys of its configuration that decide numbers.
+BY_FILE = {
+    "families",
+    "readers",
+    "streams",
+    "beyond",
+}  # folders of the core whose files are apart; others are one piece
+# Of each program the file of the core that it calls, the group of which a name is chosen, and the keys of its
+# configuration that decide numbers.
 PROGRAMS = {
     "train": ("training/train.py", "model", ["model", "device", "parallel", "features", "score_train"]),
     "ngram": ("ngrams/build.py", "ngram", ["ngram"]),
@@ -27,61 +36,59 @@ PROGRAMS = {
     "adapt": ("streams/adapt.py", "adapt", []),
     "shortlist": ("beyond/shortlist.py", "ngram", ["size", "ngram"]),
 }
-HEAD = "# {title}: made by `nplm wiring` from conf/table/{name}.yaml, which lists what is made.\n"
+HEAD = """\
+# Made by `nplm wiring` from conf/table/{name}.yaml and, where it is there, experiments/{name}/stages.yaml: edit those.
+vars: [hydra: {hydra}]
+
+stages:"""
+
+Stage = dict[str, Any]
 
 
 @cache
-def tables() -> dict[str, dict[str, Any]]:
-    """The tables that DVC makes, by name: conf/table/<name>.yaml over the one that it builds on."""
-    read = {file.stem: _table(file.stem) for file in sorted((CONF / "table").glob("*.yaml"))}
-    return {name: table for name, table in read.items() if table["dvc"].endswith("dvc.yaml")}
-
-
-def _table(name: str) -> dict[str, Any]:
-    own = OmegaConf.load(CONF / "table" / f"{name}.yaml")
-    bases = [each for each in own.pop("defaults", []) if each != "_self_"]
-    return OmegaConf.to_container(OmegaConf.merge(*[OmegaConf.create(_table(base)) for base in bases], own), resolve=True)
+def tables() -> dict[str, Table]:
+    """The tables that DVC makes."""
+    return {name: table for name, table in read_tables(CONF / "table").items() if table.dvc.endswith("dvc.yaml")}
 
 
 def dvc_files() -> dict[Path, str]:
     """The text of each table's dvc.yaml."""
-    return {ROOT / table["dvc"]: _text(name, table) for name, table in tables().items()}
+    return {ROOT / table.dvc: _text(name, table) for name, table in tables().items()}
 
 
-def _text(name: str, table: dict[str, Any]) -> str:
-    stages = {}
-    if table.get("corpus"):
-        stages |= _corpus(name, table)
-    for stage, models in table["models"].items():
+def _text(name: str, table: Table) -> str:
+    stages: dict[str, Stage] = _corpus(name, table) if table.corpus else {}
+    for stage, models in table.models.items():
         if models:
-            stages[stage] = _named(name, table, stage, models)
-        if stage == "ngram" and table["clusterings"]:
-            stages["cluster"] = _cluster(name, table)
-    if table["mix"]["networks"]:
-        stages[table["mix"].get("stage", "mix")] = _mixed(name, table)
-    stages |= table.get("stages") or {}
+            stages[stage] = _named(table, stage, models)
+    if table.clusterings:
+        stages["cluster"] = _cluster(name, table)
+    if table.mix.networks:
+        stages[table.mix.stage] = _mixed(table)
     stages |= _reported(name, table)
-    deep = len(Path(table["dvc"]).parts) - 1
-    lines = [HEAD.format(title=table.get("title", name), name=name), f"vars: [hydra: {HYDRA}]\n", "\nstages:"]
+    file = ROOT / "experiments" / name / "stages.yaml"
+    own = yaml.safe_load(file.read_text(encoding="utf-8")) if file.is_file() else {}
+    for stage, keys in own.pop("stages", {}).items():
+        stages[stage] = stages.get(stage, {}) | keys
+    up = "/".join([".."] * (len(Path(table.dvc).parts) - 1))
+    text = HEAD.format(name=name, hydra=HYDRA)
     for stage, keys in stages.items():
-        lines += [f"\n  {stage}:\n", f"    wdir: {'/'.join(['..'] * deep)}\n" if deep else ""]
-        lines += [_key(key, value) for key, value in keys.items()]
-    for key in ("metrics", "plots"):
-        lines += [f"\n{OmegaConf.to_yaml({key: table[key]}).strip()}\n"] if key in table else []
-    return "".join(lines)
+        wdir = {"wdir": up} if up and "do" not in keys else {}
+        text += f"\n  {stage}:\n" + "".join(_key(key, value) for key, value in (wdir | keys).items())
+    return text + "".join(f"\n{yaml.safe_dump({key: value}, sort_keys=False)}" for key, value in own.items())
 
 
-def _key(key: str, value: Any) -> str:
-    """A key of a stage: commands folded at spaces, lists in brackets, all within 120 columns."""
-    if key == "cmd":
-        one = f"    cmd: {value}\n"
-        folded = textwrap.wrap(value, 112, break_long_words=False, break_on_hyphens=False)
-        return one if len(one) <= 121 else "    cmd: >-\n" + "".join(f"      {line}\n" for line in folded)
-    one = f"    {key}: {_flow(value)}\n"
-    if len(one) <= 121 or not isinstance(value, list):
-        return one
-    body = textwrap.wrap(", ".join(map(_flow, value)), 111, break_long_words=False, break_on_hyphens=False)
-    return f"    {key}:\n      [" + "\n       ".join(body) + "]\n"
+def _key(key: str, value: Any, indent: int = 4) -> str:
+    """A key of a stage: commands folded at spaces, lists in brackets, within 120 columns."""
+    margin = " " * indent
+    if key == "do":
+        return f"{margin}do:\n" + "".join(_key(inner, each, indent + 2) for inner, each in value.items())
+    whole = value if key == "cmd" else _flow(value)
+    if len(f"{margin}{key}: {whole}") <= 120:
+        return f"{margin}{key}: {whole}\n"
+    opened, first, parts, closed = (" >-", "", value, "") if key == "cmd" else ("", whole[0], whole[1:-1], whole[-1])
+    lines = textwrap.wrap(parts, 120 - indent - 4, break_long_words=False, break_on_hyphens=False)
+    return f"{margin}{key}:{opened}\n{margin}  {first}" + f"\n{margin}  {' ' * len(first)}".join(lines) + f"{closed}\n"
 
 
 def _flow(value: Any) -> str:
@@ -90,198 +97,193 @@ def _flow(value: Any) -> str:
         return f"[{', '.join(map(_flow, value))}]"
     if isinstance(value, dict):
         return "{" + ", ".join(f"{_flow(key)}: {_flow(item)}" for key, item in value.items()) + "}"
-    if value is None:
-        return ""
-    return f'"{value}"' if isinstance(value, str) and "{" in value else str(value).lower() if value in (True, False) else str(value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "" if value is None else f'"{value}"' if "{" in str(value) else str(value)
 
 
-def _corpus(name: str, table: dict[str, Any]) -> dict[str, dict]:
-    """Download and preprocess; what another table downloads is not downloaded again."""
-    corpus, given = table["corpus"], table.get("text", "")
-    settings = OmegaConf.load(CONF / "corpus" / f"{corpus}.yaml")
-    first = next(each for each, other in tables().items() if other.get("corpus") == corpus)
-    raw, values = f"data/raw/{corpus}", f"conf/corpus/{corpus}.yaml"
-    stages = {}
-    if first == name and settings.get("sha256"):
+def _corpus(name: str, table: Table) -> dict[str, Stage]:
+    """Download, where a corpus can be had and no other table downloads it, and preprocess."""
+    corpus, settings = table.corpus, _composed("corpus", table.corpus)
+    first = next(each for each, other in tables().items() if other.corpus == corpus)
+    raw, stages = settings["raw"], {}
+    if settings["sha256"] and first == name:
+        words = [f"corpus={corpus}", f"timing=timings/{name}/download.json"]
         stages["download"] = {
-            "cmd": f"python -m pipeline.download ${{hydra}} corpus={corpus} out={raw} timing=timings/{name}/download.json",
-            "params": [{values: ["name", "sources", "local", "files", "sha256", "packed"]}],
+            "cmd": _command("download", words, raw),
+            "params": [{f"conf/corpus/{corpus}.yaml": ["name", "sources", "local", "files", "sha256", "packed"]}],
             "outs": [{raw: {"persist": True}}],  # what is right already is kept
         }
-    bases = [f"conf/corpus/{each}.yaml" for each in settings.get("defaults", []) if each != "_self_"]
-    reader = _composed("corpus", corpus)["format"]
+    words = [f"corpus={corpus}", *table.text.split(), f"timing=timings/{name}/preprocess.json"]
     stages["preprocess"] = {
-        "cmd": f"python -m pipeline.preprocess ${{hydra}} corpus={corpus} {given} out={table['data']} "
-        f"timing=timings/{name}/preprocess.json",
-        "params": [dict.fromkeys([*bases, values])],
-        "deps": [*_code("text/build.py", f"readers/{reader}.py"), str(settings.get("raw", raw))],
-        "outs": [table["data"]],
+        "cmd": _command("preprocess", words, table.data),
+        "params": _values(*_chain("corpus", corpus)),
+        "deps": [*_code("text/build.py", f"readers/{settings['format']}.py"), raw],
+        "outs": [table.data],
     }
     return stages
 
 
-def _named(name: str, table: dict[str, Any], stage: str, models: list[str]) -> dict[str, Any]:
+def _named(table: Table, stage: str, models: list[str]) -> Stage:
     """The models of a stage, each by its name; networks with each seed."""
     program, given = _given(table, stage)
     entry, group, keys = PROGRAMS[program]
-    seeded, key = program == "train", "model" if program == "train" else "name"
-    item = f"${{item.{key}}}"
-    out = f"{table['predictions'][0]}/{item}/{'${item.seed}' if seeded else 0}"
-    own = given.get(group, item)
+    key = "model" if program == "train" else "name"
+    item, chosen = f"${{item.{key}}}", [given[group]] if group in given else models
     words = [f"{group}={item}"] * (group not in given and program != "shortlist")
-    words += [f"name={item}"] * (own != item or program in ("mix", "shortlist"))
-    words += ["seed=${item.seed}"] * seeded + [f"{each}={value}" for each, value in given.items()]
-    words += [f"clusters=clusters/{Path(table['data']).name}"] * ("class" in stage)
-    params, deps = _values(program, group, own if program != "shortlist" else "interpolated3", keys, given), []
+    words += [f"name={item}"] * (group in given or program in ("mix", "shortlist"))
     if program == "train":
-        chosen = [own] if own != item else models
-        recipe = given.get("recipe", "modern")
-        recipes = {each: None for model in chosen for each in _chain("recipe", recipe.replace("${item.model}", model))}
-        if "${item.model}" in recipe:
-            recipes = {"conf/recipe/${item.model}.yaml": None} | {
-                file: None for file in recipes if Path(file).stem not in models
-            }
-        params.insert(1, recipes)
-        families = {_composed("model", each).get("family", "feedforward") for each in chosen}
-        code = _code(entry, *(f"families/{family}.py" for family in sorted(families)))
-        deps = [str(Path(given["features"]).parent)] * ("features" in given) + [given[key] for key in ["resume"] if key in given]
-    elif program == "mix":
-        code = _code(entry)
-        network = given.get("network", "")
-        used = [part for each in ([own] if own != item else models) for part in _composed("mix", each)["components"]]
-        deps = _folders(table, [part.replace("${network}", network).replace("${seed}", "0") for part in used], models)
-        words.append(f"predictions=[{','.join(table['predictions'])}]")
-    elif program == "shortlist":
-        code = _code(entry, "ngrams/build.py", f"families/{_composed('model', given['network'].split('/')[0])['family']}.py")
-        deps = _folders(table, [given["network"]], models)
-        words.append(f"predictions=[{','.join(table['predictions'])}]")
+        files, code, parts = _training(given, chosen, item)
+        words, seeds, seed = [*words, "seed=${item.seed}"], {"seed": table.seeds}, "${item.seed}"
     else:
-        code = _code(entry)
-        deps = [f"clusters/{Path(table['data']).name}"] * ("class" in stage)
-    return {
-        "matrix": {key: models} | ({"seed": table["seeds"]} if seeded else {}),
-        "cmd": _command(program, table, words, out),
-        "params": params,
-        "deps": [*code, table["data"], *deps],
-        "outs": [out],
-    }
-
-
-def _mixed(name: str, table: dict[str, Any]) -> dict[str, Any]:
-    """Each network of `mix` in each way, with each seed: mixtures, or what adapts to the text that it reads."""
-    stage = table["mix"].get("stage", "mix")
-    program, given = _given(table, stage)
-    entry, group, keys = PROGRAMS[program]
-    place, model = table["predictions"][0], "${item.network}-${item.way}"
-    out = f"{place}/{model}/${{item.seed}}"
-    networks, ways = table["mix"]["networks"], table["mix"]["ways"]
-    words = [f"{group}=${{item.way}} network=${{item.network}} seed=${{item.seed}} name={model}"]
-    words += [f"predictions=[{','.join(table['predictions'])}]"]
-    parts = [f"{_place(table, networks[0])}/${{item.network}}/${{item.seed}}"]
-    code = _code(entry)
+        files, seeds, seed = [f"conf/{group}/{given.get(group, item)}.yaml"], {}, 0
+        code, parts = _code(entry), []
     if program == "mix":
-        others = [part for way in ways for part in _composed("mix", way)["components"] if "${network}" not in part]
-        parts += _folders(table, others)
-        keys = [key for key in keys if key != "seed"]
-    else:
-        code = _code(entry, *{f"families/{_composed('model', each)['family']}.py" for each in networks})
+        used = [part for each in chosen for part in _composed("mix", each)["components"]]
+        named = [part.replace("${network}", given.get("network", "")).replace("${seed}", "0") for part in used]
+        parts = _folders(table, named, models)
+    elif program == "shortlist":
+        files, network = ["conf/ngram/interpolated3.yaml"], given["network"]
+        code = _code(entry, "ngrams/build.py", *_families([network.split("/")[0]]))
+        parts = _folders(table, [network])
+    elif "class" in stage:
+        parts = [_clusters(table)]
+        words.append(f"clusters={parts[0]}")
+    words += [f"{each}={value}" for each, value in given.items()]
+    words += [f"predictions=[{','.join(table.predictions)}]"] * (program in ("mix", "shortlist"))
+    out = f"{table.predictions[0]}/{item}/{seed}"
     return {
-        "matrix": {"network": networks, "way": ways, "seed": table["seeds"]},
-        "cmd": _command(program, table, words, out),
-        "params": _values(program, group, "${item.way}", keys, given),
-        "deps": [*code, table["data"], *parts],
+        "matrix": {key: models} | seeds,
+        "cmd": _command(program, words, out, table.data),
+        "params": _values(*files, **{program: [each for each in keys if each == group or each not in given]}),
+        "deps": [*code, table.data, *parts],
         "outs": [out],
     }
 
 
-def _cluster(name: str, table: dict[str, Any]) -> dict[str, Any]:
-    of = Path(table["data"]).name
-    out = f"clusters/{of}/${{item.classes}}"
+def _training(given: dict[str, str], models: list[str], item: str) -> tuple[list[str], list[str], list[str]]:
+    """The files of a training's values, its code, and what it starts from."""
+    recipe = given.get("recipe", "modern")
+    chains = [file for model in models for file in _chain("recipe", recipe.replace("${item.model}", model))]
+    own = {f"conf/recipe/{model}.yaml" for model in models}
+    recipes = [f"conf/recipe/{recipe}.yaml" if file in own and "{" in recipe else file for file in chains]
+    model = f"conf/model/{given.get('model', item)}.yaml"
+    parts = [given[key].removesuffix("/features.npy") for key in ("features", "resume") if key in given]
+    return [model, *dict.fromkeys(recipes)], _code(PROGRAMS["train"][0], *_families(models)), parts
+
+
+def _mixed(table: Table) -> Stage:
+    """Each network of `mix` in each way, with each seed: mixtures, or what adapts to the text that it reads."""
+    program, _ = _given(table, table.mix.stage)
+    entry, group, keys = PROGRAMS[program]
+    networks, ways = table.mix.networks, table.mix.ways
+    model = "${item.network}-${item.way}"
+    out = f"{table.predictions[0]}/{model}/${{item.seed}}"
+    words = [f"{group}=${{item.way}} network=${{item.network}} seed=${{item.seed}} name={model}"]
+    words += [f"predictions=[{','.join(table.predictions)}]"]
+    parts = [f"{_place(table, networks[0])}/${{item.network}}/${{item.seed}}"]
+    if program == "mix":
+        used = [part for way in ways for part in _composed("mix", way)["components"] if "${network}" not in part]
+        parts += _folders(table, used)
+    code = _code(entry, *(_families(networks) if program == "adapt" else []))
+    return {
+        "matrix": {"network": networks, "way": ways, "seed": table.seeds},
+        "cmd": _command(program, words, out, table.data),
+        "params": _values(f"conf/{group}/${{item.way}}.yaml", **{program: [key for key in keys if key != "seed"]}),
+        "deps": [*code, table.data, *parts],
+        "outs": [out],
+    }
+
+
+def _cluster(name: str, table: Table) -> Stage:
+    out = f"{_clusters(table)}/${{item.classes}}"
     words = ["classes=${item.classes}", f"timing=timings/{name}/cluster-${{key}}.json"]
-    keys = ["tolerance", "passes", "thorough", "annealing", "temperature", "seed"]
     return {
-        "matrix": {"classes": table["clusterings"]},
-        "cmd": _command("cluster", table, words, out),
-        "params": [{"conf/cluster.yaml": keys}],
-        "deps": [*_code("clustering/exchange.py"), table["data"]],
+        "matrix": {"classes": table.clusterings},
+        "cmd": _command("cluster", words, out, table.data),
+        "params": _values(cluster=["tolerance", "passes", "thorough", "annealing", "temperature", "seed"]),
+        "deps": [*_code("clustering/exchange.py"), table.data],
         "outs": [out],
     }
 
 
-def _reported(name: str, table: dict[str, Any]) -> dict[str, dict]:
+def _reported(name: str, table: Table) -> dict[str, Stage]:
     """The table and the claims on it, from what all models have left."""
-    files = {f"conf/table/{name}.yaml": None} | dict.fromkeys(_chain("table", name))
-    out, claims = str(Path("reports", table["csv"]).parent), table.get("claims", name)
-    deps = ["pipeline/core/common", "pipeline/reporting", table["data"], *table["predictions"]]
-    shown = table.get("classes_of")
-    clusters = f"clusters/{Path(table['data']).name}/{shown}"
-    report = [f"table={name}", f"clusters={clusters}/classes.csv" if shown else "clusters=", f"timing=timings/{name}/report.json"]
-    judge = [f"table={name}", f"claims={claims}", f"timing=timings/{name}/claims.json"]
-    outs = [{out: {"cache": False}}]
-    if table.get("report_files"):  # where other stages write into the same folder
-        outs = [{f"{out}/{file}": {"cache": False}} for file in table["report_files"]]
+    out, claims = str(Path("reports", table.csv).parent), table.claims or name
+    shown = [f"{_clusters(table)}/{table.classes_of}"] if table.classes_of else []
+    deps = ["pipeline/core/common", "pipeline/reporting", table.data, *table.predictions]
+    words = [f"table={name}", f"clusters={shown[0]}/classes.csv" if shown else "clusters="]
+    judged = [f"table={name}", f"claims={claims}"]
     return {
         "report": {
-            "cmd": _command("report", table, report, out),
-            "params": [files],
-            "deps": deps + [clusters] * bool(shown),
-            "outs": outs,
+            "cmd": _command("report", [*words, f"timing=timings/{name}/report.json"], out, table.data),
+            "params": _values(*_chain("table", name)),
+            "deps": deps + shown,
+            "outs": [{out: {"cache": False}}],
         },
         "claims": {
-            "cmd": _command("claims", table, judge, f"reports/claims/{name}"),
-            "params": [dict.fromkeys(_chain("claims", claims)) | files],
+            "cmd": _command(
+                "claims", [*judged, f"timing=timings/{name}/claims.json"], f"reports/claims/{name}", table.data
+            ),
+            "params": _values(*_chain("claims", claims), *_chain("table", name)),
             "deps": deps,
             "outs": [{f"reports/claims/{name}": {"cache": False}}],
         },
     }
 
 
-def _given(table: dict[str, Any], stage: str) -> tuple[str, dict[str, str]]:
+def _given(table: Table, stage: str) -> tuple[str, dict[str, str]]:
     """The program of a stage, and what its command is given, by key."""
-    named = (table.get("wiring") or {}).get(stage, "")
-    program, *words = named.split() if named else [stage.split("_")[-1] if stage.endswith(("_ngram", "_mix")) else stage]
-    return program.split("_")[0], dict(word.split("=", 1) for word in words)
+    program, *words = table.wiring.get(stage, stage.split("_")[-1]).split()
+    words = [word.replace("{model}", "${item.model}").replace("{seed}", "${item.seed}") for word in words]
+    return program, dict(word.split("=", 1) for word in words)
 
 
-def _command(program: str, table: dict[str, Any], words: Iterable[str], out: str) -> str:
-    data = [f"data={table['data']}"] * (table["data"] != "data/brown")
-    return " ".join([f"python -m pipeline.{program} ${{hydra}}", *data, *words, f"out={out}"])
+def _command(program: str, words: Iterable[str], out: str, data: str = "data/brown") -> str:
+    elsewhere = [f"data={data}"] * (data != "data/brown")
+    return " ".join([f"python -m pipeline.{program} ${{hydra}}", *elsewhere, *words, f"out={out}"])
 
 
-def _values(program: str, group: str, chosen: str, keys: list[str], given: dict[str, str]) -> list[dict]:
-    """The values that a stage's configuration is composed of: files as a whole, and keys of conf/<program>.yaml."""
-    own = [key for key in keys if key not in given]
-    return [{f"conf/{group}/{chosen}.yaml": None} | ({f"conf/{program}.yaml": own} if own else {})]
+def _values(*files: str, **keys: list[str]) -> list[dict]:
+    """Files whose values all count, and keys of conf/<program>.yaml."""
+    return [dict.fromkeys(files) | {f"conf/{program}.yaml": some for program, some in keys.items() if some}]
 
 
 def _code(*entries: str) -> list[str]:
-    """What a program imports of the core: folders that are one piece, and the single files of others."""
+    """What a program imports of the core: folders that are one piece, and single files of the others."""
     files = sorted(file.relative_to(CORE) for file in files_of(*(CORE / entry for entry in entries)))
     pieces = [file.as_posix() if file.parts[0] in BY_FILE else file.parts[0] for file in files]
     return [f"pipeline/core/{piece}" for piece in dict.fromkeys(["common", *pieces])]
 
 
-def _folders(table: dict[str, Any], parts: list[str], own: Iterable[str] = ()) -> list[str]:
-    """Where the models <name>/<seed> lie; of several seeds the folder of all."""
-    names = [part.split("/")[0] for part in parts]
-    places = [f"{_place(table, part.split('/')[0])}/{part}" for part in dict.fromkeys(parts) if part.split("/")[0] not in own]
-    return list(dict.fromkeys(str(Path(each).parent) if names.count(Path(each).parent.name) > 1 else each for each in places))
+def _families(models: Iterable[str]) -> list[str]:
+    names = sorted({_composed("model", model).get("family", "feedforward") for model in models})
+    return [f"families/{name}.py" for name in names]
 
 
-def _place(table: dict[str, Any], model: str) -> str:
+def _clusters(table: Table) -> str:
+    return f"clusters/{Path(table.data).name}"
+
+
+def _folders(table: Table, parts: Iterable[str], own: Iterable[str] = ()) -> list[str]:
+    """Where models <name>/<seed> lie that a stage does not make itself; of several seeds the folder of all."""
+    seeds: dict[str, set[str]] = {}
+    for name, seed in (part.split("/") for part in parts):
+        seeds.setdefault(name, set()).add(seed)
+    places = {name: f"{_place(table, name)}/{name}" for name in seeds if name not in own}
+    return [place if len(seeds[name]) > 1 else f"{place}/{min(seeds[name])}" for name, place in places.items()]
+
+
+def _place(table: Table, model: str) -> str:
     """The first of a table's places in which some table makes a model."""
-    for place in table["predictions"]:
-        for other in tables().values():
-            if other["predictions"][0] == place and model in _made(other):
-                return place
-    raise ValueError(f"no table makes {model}")
+    for place in table.predictions:
+        owner = next((other for other in tables().values() if other.predictions[0] == place), table)
+        if model in owner.names and owner.names[model] != {0: ""}:
+            return place
+    raise ValueError(f"{model} is made by no table in {', '.join(table.predictions)}")
 
 
-def _made(table: dict[str, Any]) -> Iterator[str]:
-    yield from (model for models in table["models"].values() for model in models)
-    yield from (f"{network}-{way}" for network in table["mix"]["networks"] for way in table["mix"]["ways"])
-
-
+@cache
 def _composed(group: str, name: str) -> dict[str, Any]:
     """A file of a group over those that it builds on."""
     files = [OmegaConf.load(ROOT / file) for file in reversed(_chain(group, name))]

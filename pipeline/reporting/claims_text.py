@@ -1,10 +1,9 @@
 """The claims as a Markdown page: what the papers say, what can't be judged, what we found beyond them."""
 
-from collections.abc import Callable
-
 import pandas as pd
 
-from pipeline.reporting.table import Table
+from pipeline.config.tables import Table
+from pipeline.reporting.cells import Cell
 
 TRAINED = "Networks trained by {training}; seeds: {seeds}.\n"
 HEAD = """\
@@ -36,61 +35,55 @@ stopping and weights were chosen there.
 """
 
 
-SAYS = {"says": "the paper says"}
-
-
-def markdown(
-    table: Table, claims: pd.DataFrame, curves: pd.DataFrame, pairs: pd.DataFrame, incomparable: list[object]
+def page(
+    table: Table, claims: pd.DataFrame, curves: pd.DataFrame, pairs: pd.DataFrame, incomparable: pd.DataFrame
 ) -> str:
     """The page; claims, curves, pairs: the stage's lines; incomparable: what it can't judge."""
+    parts = [TRAINED.format(training=table.training, seeds=len(table.seeds))]
     judged = len(claims) + len(curves) + len(incomparable) > 0
-    parts = [TRAINED.format(training=table.training, seeds=len(table.seeds)), *[HEAD] * judged]
-    if len(claims):
-        parts.append(_table(_wide(claims, _claim)))
-    if len(curves):
-        parts.append(f"{CURVES}\n{_table(curves.rename(columns=SAYS))}")
-    if incomparable:
-        lines = [{"says": each.says, "where": each.where, "why": each.why} for each in incomparable]
-        parts.append(f"Not comparable:\n\n{_table(pd.DataFrame(lines).rename(columns=SAYS))}")
-    if len(pairs):
-        parts += [EXPLORATORY, *[WITHOUT_CLAIMS] * (not judged), _table(_wide(pairs, _pair))]
-    return "\n".join(parts)
+    for frame, head, view in (
+        (claims, "", claims_view),
+        (curves, f"{CURVES}\n", curves_view),
+        (incomparable, "Not comparable:\n\n", curves_view),
+        (pairs, EXPLORATORY + ("\n" if judged else f"\n{WITHOUT_CLAIMS}\n"), pairs_view),
+    ):
+        if len(frame):
+            parts.append(head + view(frame).map(str).to_markdown(index=False, disable_numparse=True) + "\n")
+    return "\n".join([parts[0], *[HEAD] * judged, *parts[1:]])
 
 
-def _wide(lines: pd.DataFrame, begin: Callable[[pd.DataFrame], dict[str, str]]) -> pd.DataFrame:
-    """A line a claim or a pair, which `begin` begins, with a column for each split and reading."""
-    rows = []
-    for _, group in lines.groupby("says", sort=False):
-        measured = {f"{line['split']}, {line['reading']}": _measured(line) for _, line in group.iterrows()}
-        rows.append(begin(group) | measured)
-    return pd.DataFrame(rows)
+def claims_view(lines: pd.DataFrame) -> pd.DataFrame:
+    """A line a claim, of cells: its words, what it asks for, and what was measured on each split and reading."""
+    return pd.DataFrame([_claim(group) | _measured(group) for _, group in lines.groupby("says", sort=False)])
+
+
+def pairs_view(lines: pd.DataFrame) -> pd.DataFrame:
+    """A line a pair that the papers do not compare."""
+    named = {"says": "compared", "better": "model", "than": "other"}
+    groups = [group for _, group in lines.groupby("says", sort=False)]
+    return pd.DataFrame([group.iloc[0][[*named]].rename(named).to_dict() | _measured(group) for group in groups])
+
+
+def curves_view(lines: pd.DataFrame) -> pd.DataFrame:
+    """A line a claim about learning curves, or one that can't be judged."""
+    return lines.rename(columns={"says": "the paper says"})
 
 
 def _claim(group: pd.DataFrame) -> dict[str, str]:
     first = group.iloc[0]
     added = f" (added {first['added']}, its figures known)" if first["added"] else ""
-    begun = {"the paper says": first["says"] + added, "where": first["where"], "paper": _printed(group)}
-    return begun | {"asks": _asked(group), "better": first["better"], "than": first["than"]}
-
-
-def _pair(group: pd.DataFrame) -> dict[str, str]:
-    first = group.iloc[0]
-    return {"compared": first["says"], "model": first["better"], "other": first["than"]}
-
-
-def _printed(group: pd.DataFrame) -> str:
-    """What the paper's figures show on validation and test, and its words."""
+    # What the paper's figures show on validation and test, and its words.
     shown = _both(group["paper"]) if group["paper"].notna().all() else ""
-    words = group["figure"].iloc[0]
-    return f"{shown} ({words})" if shown and words else shown + words
-
-
-def _asked(group: pd.DataFrame) -> str:
-    """The bound on validation and test."""
-    kind = group["kind"].iloc[0]
-    if kind == "better":
-        return "above 0"
-    return f"at least {_both(group['least'])}" if kind == "as much" else f"at most {_both(group['most'])}"
+    words = f" ({first['figure']})" if shown and first["figure"] else first["figure"]
+    asked = {"better": "above 0", "as much": f"at least {_both(group['least'])}"}
+    return {
+        "the paper says": first["says"] + added,
+        "where": first["where"],
+        "paper": shown + words,
+        "asks": asked.get(first["kind"], f"at most {_both(group['most'])}"),
+        "better": first["better"],
+        "than": first["than"],
+    }
 
 
 def _both(values: pd.Series) -> str:
@@ -98,13 +91,11 @@ def _both(values: pd.Series) -> str:
     return " / ".join(dict.fromkeys(f"{value:+.2%}" for value in values))
 
 
-def _measured(line: pd.Series) -> str:
-    """+1.2% (-0.3% to +2.7%), open, one seed"""
-    value = f"{line['ours']:+.1%}"
-    value += f" ({line['low']:+.1%} to {line['high']:+.1%})" if pd.notna(line["low"]) else ""
-    value += f", {line['holds']}" if "holds" in line else ""
-    return value + ", one seed" * (line["seeds"] == 1)
-
-
-def _table(frame: pd.DataFrame) -> str:
-    return frame.to_markdown(index=False, disable_numparse=True) + "\n"
+def _measured(group: pd.DataFrame) -> dict[str, Cell]:
+    """By split and reading, as +1.2% (-0.3% to +2.7%), open, one seed."""
+    measured = {}
+    for line in group.to_dict("records"):
+        ends = f"{line['low']:+.1%} to {line['high']:+.1%}" if pd.notna(line["low"]) else ""
+        more = ", ".join(filter(None, [line.get("holds"), "one seed" * (line["seeds"] == 1)]))
+        measured[f"{line['split']}, {line['reading']}"] = Cell(f"{line['ours']:+.1%}", ends, more)
+    return measured

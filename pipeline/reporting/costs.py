@@ -11,30 +11,27 @@ import pandas as pd
 from pipeline.data.files import read_json
 
 KEYS = ["table", "stage", "item"]
-FIGURES = ["seconds", "words_per_second", "peak_memory_mb"]
+MEASURES = ["seconds", "words_per_second", "peak_memory_mb"]
 
 
 def gather(timings: Path, known: Path) -> pd.DataFrame:
     """A line for each item of a stage: what `timings` holds, and for all else the line of the file `known`."""
-    lines = [
-        {"table": file.parent.name, "stage": (told := read_json(file))["stage"], "item": file.stem} | told
-        for file in timings.glob("*/*.json")
-    ]
-    here = pd.DataFrame(lines, columns=[*KEYS, *FIGURES]).set_index(KEYS).round(1)
+    lines = [{"table": file.parent.name, "item": file.stem} | read_json(file) for file in timings.glob("*/*.json")]
+    here = pd.DataFrame(lines, columns=[*KEYS, *MEASURES]).set_index(KEYS).round(1)
     return here.combine_first(read(known).set_index(KEYS)).sort_index().reset_index()
 
 
 def read(file: Path) -> pd.DataFrame:
-    """What `gather` found, as it was written; no line where there is no file."""
+    """What `gather` gave, as it was written; no line where there is no file."""
     if not file.is_file():
-        return pd.DataFrame(columns=[*KEYS, *FIGURES])
-    return pd.read_csv(file, dtype=dict.fromkeys(KEYS, str) | dict.fromkeys(FIGURES, float))
+        return pd.DataFrame(columns=[*KEYS, *MEASURES])
+    return pd.read_csv(file, dtype=dict.fromkeys(KEYS, str) | dict.fromkeys(MEASURES, float))
 
 
 def by_stage(costs: pd.DataFrame) -> pd.DataFrame:
-    """By stage: items, seconds together, the longest item and its seconds, and peak memory; most time first."""
+    """By table and stage: items, seconds together, the longest item, its seconds, and peak memory; longest first."""
     ordered = costs.sort_values("seconds", ascending=False)
-    total = ordered.groupby("stage", sort=False).agg(
+    total = ordered.groupby(["table", "stage"], sort=False).agg(
         items=("item", "size"),
         seconds=("seconds", "sum"),
         longest=("item", "first"),

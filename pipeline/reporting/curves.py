@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pandas as pd
 
+from pipeline.config.tables import Table
 from pipeline.reporting import style
-from pipeline.reporting.table import Table
 
 
 def draw(built: pd.DataFrame, table: Table) -> str:

@@ -1,11 +1,12 @@
-"""How sure a table's raw figures are, by resampling texts, and what they are genre by genre."""
+"""How far a table's raw figures can be trusted, by resampling texts, and what they are genre by genre."""
 
 import numpy as np
 import pandas as pd
 
-from pipeline.data.corpus import SPLITS, Corpus
+from pipeline.config.tables import Table
+from pipeline.core.common.splits import SPLITS
+from pipeline.data.corpus import Corpus
 from pipeline.reporting import by_text, resampling
-from pipeline.reporting.table import Table
 
 
 def build(table: Table, corpus: Corpus) -> pd.DataFrame:
@@ -16,8 +17,8 @@ def build(table: Table, corpus: Corpus) -> pd.DataFrame:
     mean of theirs.
     """
     test, valid = (_of_split(split, table, corpus) for split in ("test", "valid"))
-    found = test.join(valid.add_prefix("valid_").rename(columns={"valid_perplexity": "valid"}))
-    return found.assign(seeds=[len(table.names[name]) for name in found.index])
+    both = test.join(valid.add_prefix("valid_").rename(columns={"valid_perplexity": "valid"}))
+    return both.assign(seeds=[len(table.names[name]) for name in both.index])
 
 
 def genres(table: Table, corpus: Corpus) -> pd.DataFrame:
@@ -31,8 +32,7 @@ def genres(table: Table, corpus: Corpus) -> pd.DataFrame:
     by_split = {}
     for split in SPLITS:
         texts = by_text.texts_of(corpus, split)
-        read = _train_sums if split == "train" else _sums
-        sums = {name: read(table, name, texts, split) for name in table.names}
+        sums = {name: _sums(table, name, texts, split) for name in table.names}
         by_genre = pd.DataFrame(sums).assign(tokens=texts["tokens"], texts=1).groupby(texts["genre"], sort=False)
         total = by_genre.sum(min_count=1)  # else NaN would add up to 0
         perplexities = np.exp(-total[list(sums)].div(total["tokens"], axis=0))
@@ -46,21 +46,17 @@ def _of_split(split: str, table: Table, corpus: Corpus) -> pd.DataFrame:
     sums = {name: _sums(table, name, texts, split) for name in table.names}
     lines = {}
     for name, own in sums.items():
-        found = resampling.perplexity(own, tokens)
-        lines[name] = {"perplexity": found.value, "low": found.low, "high": found.high}
-        for other in table.yardsticks:
-            ratio = resampling.ratio(own, sums[other], tokens)
-            lines[name] |= {f"to_{other}": ratio.value, f"to_{other}_low": ratio.low, f"to_{other}_high": ratio.high}
+        estimates = {f"to_{other}": resampling.ratio(own, sums[other], tokens) for other in table.yardsticks}
+        lines[name] = {}
+        for key, estimate in ({"perplexity": resampling.perplexity(own, tokens)} | estimates).items():
+            ends = f"{key}_" if key in estimates else ""
+            lines[name] |= {key: estimate.value, f"{ends}low": estimate.low, f"{ends}high": estimate.high}
     return pd.DataFrame.from_dict(lines, orient="index").rename_axis("name")
 
 
 def _sums(table: Table, name: str, texts: pd.DataFrame, split: str) -> np.ndarray:
-    """The log-probability of each text, the mean over seeds."""
-    return by_text.sums(texts, table.folders(name), f"raw/{split}").mean(0)
-
-
-def _train_sums(table: Table, name: str, texts: pd.DataFrame, split: str) -> np.ndarray:
-    first = table.folders(name)[0]
-    if not (first / "raw" / f"{split}.npy").is_file():
-        return np.full(len(texts), np.nan)
-    return by_text.sums(texts, [first], f"raw/{split}")[0]
+    """The log-probability of each text, the mean over seeds; on training the first seed's, NaN where it has none."""
+    folders = table.folders(name)
+    if split == "train":
+        folders = [folder for folder in folders[:1] if (folder / "raw" / "train.npy").is_file()]
+    return by_text.sums(texts, folders, f"raw/{split}").mean(0) if folders else np.full(len(texts), np.nan)

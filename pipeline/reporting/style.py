@@ -57,7 +57,7 @@ def inline(svg: str, name: str) -> str:
     `--least` on, with which its text is legible."""
     svg = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{name}-", svg.replace(ALONE, ""))
     svg = re.sub(r' (width|height)="[\d.]+pt"', "", svg, count=2)
-    width = float(re.search(r'viewBox="0 0 ([\d.]+)', svg).group(1))
+    width = float(re.search(r'viewBox="\S+ \S+ ([\d.]+)', svg).group(1))
     smallest = min(map(float, re.findall(r"font[^;]*?([\d.]+)px", svg)))
     shown = f'role="img" aria-labelledby="{name}-caption" style="--least: {width * LEGIBLE / smallest:.0f}px"'
     return svg.replace("<svg", f"<svg {shown}", 1)

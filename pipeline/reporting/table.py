@@ -1,99 +1,87 @@
-"""A comparison table: our perplexities, from arrays of log-probabilities, beside the paper's.
-
-conf/table/<name>.yaml is the list: the stages of a dvc.yaml train, count and mix what stands there, and here each is a
-row. Its shape is what run.json says of it.
-"""
+"""The one builder of tables: a line for each model of conf/table/<name>.yaml, from its arrays of log-probabilities and
+what its run.json says of its shape; and the views of it that the report shows."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from operator import methodcaller
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
+from pipeline.config.tables import Row, Table
 from pipeline.core.common.evaluation import perplexity
+from pipeline.core.common.splits import SPLITS
 from pipeline.data import record
-from pipeline.data.corpus import SPLITS, Corpus
+from pipeline.data.corpus import Corpus
 from pipeline.data.errors import InputError
 from pipeline.data.predictions import folder_of, read_predictions
-
-SHAPE = ["n", "c", "h", "m", "direct", "mix"]
-FIGURES = ["train", "valid_raw", "test_raw", "valid_raw_sd", "test_raw_sd"]
-FIGURES += ["valid", "test", "valid_sd", "test_sd", "valid_seen", "test_seen"]
-PAPER = ["paper_train", "paper_valid", "paper_test"]
-COLUMNS = ["row", "model", *SHAPE, "seeds", *FIGURES, *PAPER]
-WHOLE = ["n", "c", "h", "m", "seeds"]
-TYPES = dict.fromkeys(WHOLE, "Int64") | dict.fromkeys([*FIGURES, *PAPER], float)
+from pipeline.reporting.cells import Column
 
 
-@dataclass
-class Mixed:
-    """Each of the networks, mixed in each of the ways, is a row <network>-<way>."""
+class Model:
+    """A model of a table, as the columns ask for it."""
 
-    networks: list[str]  # of this table, or of one in whose place they are found
-    ways: list[str]  # files of conf/mix
-    stage: str = "mix"  # that makes them
+    def __init__(self, name: str, table: Table, corpus: Corpus):
+        self.name, self.corpus, self.folders = name, corpus, table.folders(name)
+        for folder in self.folders:
+            record.check_corpus(record.read(folder), folder, corpus)
+        self.row = table.rows.get(name, Row())
+        self.shape = shape(self.folders[0], table.predictions)
+
+    def part(self, key: str) -> object:
+        return self.shape.get(key)
+
+    def paper(self, split: str) -> float | None:
+        return getattr(self.row, split)
+
+    def perplexities(self, split: str, array: str = "{}", seen: bool = False) -> list[float]:
+        """Of each seed; array: raw/{} as the model gives it, else with the share; seen: over tokens whose word training
+        shows."""
+        ids = self.corpus.ids(split)
+        kept = ~self.corpus.unseen[ids] if seen else slice(None)
+        return [perplexity(read_predictions(each, array.format(split), len(ids))[kept]) for each in self.folders]
+
+    def mean(self, *of: str, seen: bool = False) -> float:
+        return np.mean(self.perplexities(*of, seen))
+
+    def spread(self, *of: str) -> float | None:
+        """The standard deviation over seeds, where there are several."""
+        return np.std(self.perplexities(*of), ddof=1) if len(self.folders) > 1 else None
+
+    def train(self) -> float | None:
+        """Raw, of the first seed; None of what training was not scored by."""
+        if not (self.folders[0] / "raw" / "train.npy").is_file():
+            return None
+        return perplexity(read_predictions(self.folders[0], "raw/train", len(self.corpus.train)))
 
 
-@dataclass
-class Row:
-    """What the paper prints of a row."""
+RAW, SHARE = "raw/{}", "{}"
+BOTH = ("valid", "test")
+# Each column in the order of the CSV file: its name there, its head and format for readers, and what it is of a model.
+COLUMNS = [
+    Column("row", "row", of=lambda model: model.row.row or model.name),
+    Column("model", of=methodcaller("part", "model")),
+    *(Column(key, key, "{:d}", methodcaller("part", key)) for key in ("n", "c", "h", "m")),
+    *(Column(key, key, of=methodcaller("part", key)) for key in ("direct", "mix")),
+    Column("seeds", "seeds", "{:d}", lambda model: len(model.folders)),
+    Column("train", "train", of=Model.train),
+    *(Column(f"{split}_raw", split, of=methodcaller("mean", split, RAW)) for split in BOTH),
+    *(Column(f"{split}_raw_sd", of=methodcaller("spread", split, RAW)) for split in BOTH),
+    *(Column(split, f"{split}, with share", of=methodcaller("mean", split, SHARE)) for split in BOTH),
+    *(Column(f"{split}_sd", of=methodcaller("spread", split, SHARE)) for split in BOTH),
+    *(Column(f"{split}_seen", of=methodcaller("mean", split, SHARE, seen=True)) for split in BOTH),
+    *(Column(f"paper_{split}", f"{split}, paper", "{:g}", methodcaller("paper", split)) for split in SPLITS),
+]
+NAMES = [column.name for column in COLUMNS]
+TYPES = {column.name: "Int64" for column in COLUMNS if column.form == "{:d}"}
+TYPES |= dict.fromkeys(NAMES[NAMES.index("train") :], float)
+AGAINST = Column("against", "test against paper", "{:+.1%}")  # ours over the paper's, less 1
 
-    row: str = ""  # its label
-    train: float | None = None  # its perplexity on training, where it prints one
-    valid: float | None = None  # on validation
-    test: float | None = None  # on test
 
-
-@dataclass
-class Table:
-    """conf/table/<name>.yaml."""
-
-    seeds: list[int]  # of each network that is trained, and of its mixtures; all else has seed 0
-    models: dict[str, list[str]]  # by the stage that makes them; the stages whose names begin with `train` have seeds
-    mix: Mixed
-    also: list[str]  # models of other tables that stand here too
-    rows: dict[str, Row]  # what the paper has, in its order
-    yardsticks: list[str]  # rows to which the others are compared by ratio; the first stands in the README
-    same_corpus: bool  # as the paper's, so that perplexities compare; if not, ratios to the yardsticks alone do
-    predictions: list[str]  # where the models are; the first folder that has one
-    dvc: str  # the file with the stages
-    clusterings: list[int]  # numbers of classes for the class n-grams
-    training: str  # whose procedure trained the networks, in words
-    note: str = ""  # what to know before reading it
-
-    def __post_init__(self):
-        if not self.seeds or len(set(self.seeds)) < len(self.seeds):
-            raise InputError(f"table.seeds={self.seeds}: give one seed or more, none twice")
-        if len(set(self.yardsticks)) < len(self.yardsticks):
-            raise InputError(f"table.yardsticks={self.yardsticks}: give none twice")
-        unknown = [name for name in [*self.rows, *self.yardsticks] if name not in self.names]
-        if unknown:
-            raise InputError(f"table: {', '.join(unknown)}: no stage of table.models makes it, and table.also lacks it")
-
-    @property
-    def names(self) -> dict[str, dict[int, str]]:
-        """Each model, the paper's rows first; of each seed the stage that makes it."""
-        file = "" if self.dvc == "dvc.yaml" else f"{self.dvc}:"
-        found: dict[str, dict[int, str]] = {}
-        for stage, models in self.models.items():
-            for name in models:
-                seeded = {seed: f"{file}{stage}@{name}-{seed}" for seed in self.seeds}
-                found[name] = seeded if stage.startswith("train") else {0: f"{file}{stage}@{name}"}
-        for network in self.mix.networks:
-            for way in self.mix.ways:
-                found[f"{network}-{way}"] = {s: f"{file}{self.mix.stage}@{network}-{way}-{s}" for s in self.seeds}
-        found |= {name: {0: ""} for name in self.also}
-        return {name: found[name] for name in [*(name for name in self.rows if name in found), *found]}
-
-    def folders(self, name: str) -> list[Path]:
-        """The folder of each seed of a model. Raises InputError, with the stage to run, where one is missing."""
-        return [folder_of(f"{name}/{seed}", self.predictions, stage) for seed, stage in self.names[name].items()]
-
-    def printed(self, name: str) -> bool:
-        """Whether the paper prints a figure of it."""
-        row = self.rows.get(name, Row())
-        return any(getattr(row, split) is not None for split in SPLITS)
+def columns(names: str) -> list[Column]:
+    """Columns of the table by their names."""
+    known = {column.name: column for column in [*COLUMNS, AGAINST]}
+    return [known[name] for name in names.split()]
 
 
 def shape(folder: Path, places: Sequence[str | Path]) -> dict[str, object]:
@@ -101,8 +89,8 @@ def shape(folder: Path, places: Sequence[str | Path]) -> dict[str, object]:
     made = record.read(folder)
     if made.stage == "train":
         model = made.config["model"]
-        found = {"model": "network", "mix": False} | {key: model[key] for key in ("n", "h", "m", "direct")}
-        return found | ({"n": None} if model.get("family") == "lstm" else {})  # which has all words before
+        network = {"model": "network", "mix": False} | {key: model[key] for key in ("n", "h", "m", "direct")}
+        return network | ({"n": None} if model.get("family") == "lstm" else {})  # which has all words before
     if made.stage == "adapt":
         return shape(folder_of(made.config["network"], places), places)
     if made.stage == "ngram":
@@ -117,15 +105,15 @@ def shape(folder: Path, places: Sequence[str | Path]) -> dict[str, object]:
 
 
 def build(table: Table, corpus: Corpus) -> pd.DataFrame:
-    """One line for each model of the table, indexed by its name.
+    """One line for each model of the table, indexed by its name, with the columns of COLUMNS.
 
-    Means over seeds, and standard deviations where there are several.
-    *_raw: as the model gives it, which is what the paper reads; valid, test: with the share for unseen words; *_seen:
-    with it, over tokens whose word training shows; train: raw, seed 0. Raises InputError where a model's predictions
-    are missing or of another corpus.
+    Means over seeds, and standard deviations where there are several. *_raw: as the model gives it, which is what the
+    paper reads; valid, test: with the share for unseen words; *_seen: with it, over tokens whose word training shows;
+    train: raw, seed 0. Raises InputError where a model's predictions are missing or of another corpus.
     """
-    lines = {name: _line(name, table, corpus) for name in table.names}
-    return pd.DataFrame.from_dict(lines, orient="index", columns=COLUMNS).rename_axis("name").astype(TYPES)
+    models = {name: Model(name, table, corpus) for name in table.names}
+    lines = {name: {column.name: column.of(model) for column in COLUMNS} for name, model in models.items()}
+    return pd.DataFrame.from_dict(lines, orient="index", columns=NAMES).rename_axis("name").astype(TYPES)
 
 
 def read(file: Path) -> pd.DataFrame:
@@ -136,25 +124,13 @@ def read(file: Path) -> pd.DataFrame:
         raise InputError(f"{file} is not as the stage report writes it today ({error}): run that stage again") from None
 
 
-def _line(name: str, table: Table, corpus: Corpus) -> dict:
-    folders, paper = table.folders(name), table.rows.get(name, Row())
-    for folder in folders:
-        record.check_corpus(record.read(folder), folder, corpus)
-    line = {"row": paper.row or name, "seeds": len(folders)} | shape(folders[0], table.predictions)
-    line |= {f"paper_{split}": getattr(paper, split) for split in SPLITS}
-    if (folders[0] / "raw" / "train.npy").is_file():
-        line["train"] = perplexity(read_predictions(folders[0], "raw/train", len(corpus.train)))
-    for split in ("valid", "test"):
-        ids = corpus.ids(split)
-        seen = ~corpus.unseen[ids]
-        for array, column in ((f"raw/{split}", f"{split}_raw"), (split, split)):
-            values = [perplexity(read_predictions(folder, array, len(ids))) for folder in folders]
-            line[column] = np.mean(values)
-            if len(values) > 1:
-                line[f"{column}_sd"] = np.std(values, ddof=1)
-        of_seen = [perplexity(read_predictions(folder, split, len(ids))[seen]) for folder in folders]
-        line[f"{split}_seen"] = np.mean(of_seen)
-    return line
+def read_rows(reports: Path, table: Table) -> pd.DataFrame:
+    """All rows of a table in the reports' folder: the paper's and then the others. Raises InputError without them."""
+    file = reports / table.csv
+    if not file.is_file():
+        raise InputError(f"no {file}: run `dvc repro`, or the target of make that makes this table")
+    extra = file.with_name("extra.csv")
+    return pd.concat([read(each) for each in (file, extra) if each.is_file()])
 
 
 def ratios(table: pd.DataFrame, yardsticks: list[str], intervals: pd.DataFrame | None = None) -> pd.DataFrame:
@@ -162,27 +138,25 @@ def ratios(table: pd.DataFrame, yardsticks: list[str], intervals: pd.DataFrame |
 
     Perplexities of two streams can't be compared; how far one model is below another can. A line a yardstick and
     network; over: the yardstick's name; columns as in the table, both perplexities over the same tokens; *_low and
-    *_high: of the raw ones, from `intervals.build`, where given; reached: the raw ones are
-    at or below the ratios that the paper's figures have. A yardstick that is not in the table has no line.
+    *_high: of the raw ones, from `intervals.build`, where given; reached: the raw ones are at or below the ratios that
+    the paper's figures have. A yardstick that is not in the table has no line.
     """
     networks = table[table["model"] == "network"]
-    found = [_ratios(table, networks, yardstick, intervals) for yardstick in yardsticks if yardstick in table.index]
-    return pd.concat(found) if found else pd.DataFrame()
+    parts = [_ratios(table, networks, intervals, other) for other in yardsticks if other in table.index]
+    return pd.concat(parts) if parts else pd.DataFrame()
 
 
-def _ratios(table: pd.DataFrame, networks: pd.DataFrame, yardstick: str, intervals: pd.DataFrame | None):
+def _ratios(table: pd.DataFrame, networks: pd.DataFrame, intervals: pd.DataFrame | None, yardstick: str):
     ratio = pd.DataFrame({"row": networks["row"], "over": yardstick})
     for split in ("valid", "test"):
         for column in (f"{split}_raw", split, f"{split}_seen", f"paper_{split}"):
             ratio[column] = networks[column] / table.loc[yardstick, column]  # NaN where the paper prints nothing
-    if intervals is not None:
-        for end in ("low", "high"):
-            ratio[f"valid_{end}"] = intervals[f"valid_to_{yardstick}_{end}"]
-            ratio[f"test_{end}"] = intervals[f"to_{yardstick}_{end}"]
-    paper = ratio[["paper_valid", "paper_test"]]
+    for end in ("low", "high") if intervals is not None else ():
+        ratio[f"valid_{end}"] = intervals[f"valid_to_{yardstick}_{end}"]
+        ratio[f"test_{end}"] = intervals[f"to_{yardstick}_{end}"]
     below = [
         (ratio[f"{split}_raw"] <= ratio[f"paper_{split}"]) | ratio[f"paper_{split}"].isna()
         for split in ("valid", "test")
     ]
     reached = pd.Series(np.logical_and.reduce(below), ratio.index, dtype="boolean")
-    return ratio.assign(reached=reached.where(paper.notna().any(axis=1)))
+    return ratio.assign(reached=reached.where(ratio[["paper_valid", "paper_test"]].notna().any(axis=1)))

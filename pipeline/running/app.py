@@ -1,4 +1,4 @@
-"""What every stage shares: Hydra composes its configuration, pydantic checks it, errors of the user's end in clear lines."""
+"""What every stage shares: Hydra composes its configuration, pydantic checks it, the user's errors are clear lines."""
 
 import logging
 import os

@@ -7,27 +7,41 @@ from pipeline.core.common.errors import UnusableError
 MESSAGES = {
     "perplexity": "{nats:.3g} nats a word: no model of words gives them so little probability",
     "no file": "{count} files match corpus.{key}={pattern}; there: {names}",
-    "NUL": "{file}, line {line}: NUL characters: this is no text, or UTF-16 without its mark; convert it, for example with "
-    "iconv, or give corpus.encoding=utf-16-le",
+    "NUL": (
+        "{file}, line {line}: NUL characters: this is no text, or UTF-16 without its mark; convert it, for "
+        "example with iconv, or give corpus.encoding=utf-16-le"
+    ),
     "encoding": "{file}, line {line}: not {encoding}; convert it, for example with iconv, or give corpus.encoding",
-    "release": "{file}, {text}: neither UTF-8 nor {encoding}; give corpus.encoding=latin-1, which every text can be read as",
+    "release": (
+        "{file}, {text}: neither UTF-8 nor {encoding}; give corpus.encoding=latin-1, which every text can be read as"
+    ),
     "no words": "{text}: no words in it, or not in the format {format!r}",
     "no texts": "corpus.raw: no usable texts there",
-    "other texts": "{measured:,} {key} where this corpus has {expected:,}; download it again, or, if other texts are meant, "
-    "set corpus.expected=null",
+    "other texts": (
+        "{measured:,} {key} where this corpus has {expected:,}; download it again, or, if other texts are "
+        "meant, set corpus.expected=null"
+    ),
     "nothing stays": "corpus.drop_repeats={drop_repeats}: nothing stays of one of the three files",
-    "splits": "corpus.train={train:g}, corpus.valid={valid:g} and corpus.test={test:g} leave a split empty or ask for too "
-    "much: the stream has {tokens:,} tokens",
+    "splits": (
+        "corpus.train={train:g}, corpus.valid={valid:g} and corpus.test={test:g} leave a split empty or ask "
+        "for too much: the stream has {tokens:,} tokens"
+    ),
     "vocabulary": "corpus.size={size}: a vocabulary of so few words has no room for more than its symbols",
-    "discounts": "Kneser-Ney of order {order}: counts of counts {counts} leave the discounts undefined; the text is too small "
-    "or too regular: set ngram.fallback=true for fixed discounts",
+    "discounts": (
+        "Kneser-Ney of order {order}: counts of counts {counts} leave the discounts undefined; the text is "
+        "too small or too regular: set ngram.fallback=true for fixed discounts"
+    ),
     "samples": "recipe.samples={samples}: a softmax needs at least one sampled word",
     "batch of streams": "recipe.batch={batch}: a step reads model.n-1 = {length} words of each stream: give a multiple",
     "too many streams": "recipe.batch={batch}: {streams} streams of {words} words of training",
-    "features": "features of shape {shape} for a network whose C is {C}: they must come from the same vocabulary and have "
-    "model.m columns",
-    "diverged": "the loss is {loss:g} a word by step {step} (epoch {epoch}) at rate {rate:.3g}: lower recipe.rate, now "
-    "{first_rate:g}",
+    "features": (
+        "features of shape {shape} for a network whose C is {C}: they must come from the same vocabulary and "
+        "have model.m columns"
+    ),
+    "diverged": (
+        "the loss is {loss:g} a word by step {step} (epoch {epoch}) at rate {rate:.3g}: lower recipe.rate, "
+        "now {first_rate:g}"
+    ),
     "tied layer": "model.h={h}: one layer whose outputs meet the features has m = {m} units; set h to it",
     "one layer": "model.deep.layer_dropout={layer_dropout}: there is nothing between one layer; set it to 0",
     "heads": "model.m={m}: not a multiple of model.deep.heads={heads}",

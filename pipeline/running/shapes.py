@@ -22,7 +22,9 @@ def family_of(model: Architecture) -> type[Network]:
         if getattr(model, key) and key not in network.has
     ]
     given = {key for key, value in (model.deep or {}) if value is not None}
-    faults += [f"model.deep.{key}: the {model.family} family has no such key" for key in sorted(given - {*network.deep})]
+    faults += [
+        f"model.deep.{key}: the {model.family} family has no such key" for key in sorted(given - {*network.deep})
+    ]
     faults += [f"model.deep.{key}: the {model.family} family needs it" for key in network.deep if key not in given]
     if faults:
         raise InputError("\n".join(faults))

@@ -1,5 +1,5 @@
-"""What a word outside the vocabulary gains from features of its own (paper, section 5.1): log-probabilities of the words
-that stand after held-out words, and of these words themselves.
+"""What a word outside the vocabulary gains from features of its own (paper, section 5.1): log-probabilities of the
+words that stand after held-out words, and of these words themselves.
 
 The words of the vocabulary that training never shows are held-out words whose names are known. Where such a word comes
 for the first time in a split, it gets the features that the network expects there, and keeps them. The words after it
@@ -21,10 +21,10 @@ def log_probabilities(
 ) -> tuple[int, dict[str, tuple[np.ndarray, dict[str, np.ndarray]]]]:
     """How many words are held out, and by line the places (T,) of its tokens and their log P (T,) by way of scoring.
 
-    Lines: `after`, the tokens with a held-out word in their context; `itself`, the held-out words where they come again.
-    ids: a split; before: what precedes it; counts: (V,) of training; unknown: id of `<unk>`. As targets all words keep
-    the place that training gave them, but for the line `itself`, where held-out words get the mean bias of the rarest
-    trained. Raises UnusableError where the split has no such word.
+    Lines: `after`, the tokens with a held-out word in their context; `itself`, the held-out words where they come
+    again. ids: a split; before: what precedes it; counts: (V,) of training; unknown: id of `<unk>`. As targets all
+    words keep the place that training gave them, but for the line `itself`, where held-out words get the mean bias of
+    the rarest trained. Raises UnusableError where the split has no such word.
     """
     ids, n = ids.astype(np.int64), network.architecture.n
     held_out = (counts == 0) & (np.arange(len(counts)) != unknown)

@@ -17,8 +17,8 @@ def expected_features(network: Network, context: Tensor) -> Tensor:
 
 
 def scores_new_words(network: Network) -> bool:
-    """Whether a new word can be a candidate: where the score of a pair needs nothing of a word but its features and bias,
-    so that one v serves all words."""
+    """Whether a new word can be a candidate: where the score of a pair needs nothing of a word but its features and
+    bias, so that one v serves all words."""
     return network.in_pairs and not network.architecture.indexed
 
 

@@ -44,7 +44,7 @@ def exchange(
     """The class (V,) of each word. Deterministic: words by falling frequency, begun as in mkcls: the most frequent
     words each in a class of its own, the others in the last.
 
-    tolerance: passes end when one gains less than this a word of the stream; progress is told each gain.
+    tolerance: passes end when one gains less than this a word of the stream; progress is called with each gain.
     annealing: so many passes come first in which a move is drawn with probability proportional to exp(gain / T),
     where T, in nats of the whole stream's log-likelihood, falls from `temperature` to nothing.
     A word that the stream does not show stays where it began.
@@ -143,7 +143,7 @@ def _by_class(word, state, neighbours, classes):
     """A word's neighbours by their class: the classes, the count of each (K,), twins (the word itself), and all."""
     begin, words, counts = neighbours
     of_class = np.zeros(classes, np.int32)
-    found = np.empty(classes, np.int32)
+    present = np.empty(classes, np.int32)
     number, twin, total = 0, 0, 0
     for i in range(begin[word], begin[word + 1]):
         total += counts[i]
@@ -152,10 +152,10 @@ def _by_class(word, state, neighbours, classes):
             continue
         g = state[words[i]]
         if of_class[g] == 0:
-            found[number] = g
+            present[number] = g
             number += 1
         of_class[g] += counts[i]
-    return found[:number], of_class, twin, total
+    return present[:number], of_class, twin, total
 
 
 @numba.njit(cache=True)

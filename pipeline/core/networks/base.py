@@ -95,7 +95,7 @@ class Network(nn.Module, ABC):
     ) -> np.ndarray:
         """Exact natural-log probability (T,) float32 of each token of a split, or of those at rising places (T,) alone.
 
-        ids: a split; before: what precedes it in the stream; mark: see contexts; progress: told of words done.
+        ids: a split; before: what precedes it in the stream; mark: see contexts; progress: called with the words done.
         """
         every = slice(None) if places is None else places
         return score(self, contexts(ids, before, self.architecture.n, mark)[every], ids[every], progress)
@@ -182,7 +182,7 @@ def score(
 ) -> np.ndarray:
     """Natural-log probability (T,) float32 of each target (T,) after its context (T, n-1), ids.
 
-    network: from here on in evaluation mode; progress: told of words done.
+    network: from here on in evaluation mode; progress: called with the words done.
     """
     device = network.eval().b.device
     result = np.empty(len(target), dtype=np.float32)

@@ -42,9 +42,9 @@ def discounts(adjusted: np.ndarray, order: int, fallback: bool) -> tuple[float, 
     t = np.bincount(adjusted.clip(max=5), minlength=6).astype(float)
     if (t[1:5] > 0).all():
         y = t[1] / (t[1] + 2 * t[2])
-        found = tuple(float(j - (j + 1) * y * t[j + 1] / t[j]) for j in (1, 2, 3))
-        if all(0 <= d <= j for j, d in zip((1, 2, 3), found, strict=True)):
-            return found
+        d = tuple(float(j - (j + 1) * y * t[j + 1] / t[j]) for j in (1, 2, 3))
+        if all(0 <= each <= j for j, each in zip((1, 2, 3), d, strict=True)):
+            return d
     if fallback:
         return FALLBACK
     raise UnusableError("discounts", order=order, counts=t[1:5].astype(int).tolist())

@@ -49,14 +49,14 @@ def pieces(lines: Iterable[str]) -> Iterator[Piece]:
 
 def origin(path: str) -> tuple[date, str, str] | None:
     """Day, senator and file of a text, by which they are sorted; None for what is no senator's release."""
-    found = PATH.fullmatch(path)
-    if not found or found["senator"].startswith("Senate"):
+    parts = PATH.fullmatch(path)
+    if not parts or parts["senator"].startswith("Senate"):
         return None
     try:
-        day = datetime.strptime(found["day"], "%d%b%Y").date()
+        day = datetime.strptime(parts["day"], "%d%b%Y").date()
     except ValueError:
         return None
-    return day, found["senator"], path
+    return day, parts["senator"], path
 
 
 def decoded(content: bytes, encoding: str) -> str:

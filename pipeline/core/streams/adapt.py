@@ -1,4 +1,5 @@
-"""Networks that adapt to the text which they read: the neural cache, or dynamic evaluation, with what suits validation."""
+"""Networks that adapt to the text which they read, by the values that are best on validation: neural cache, dynamic
+evaluation."""
 
 from collections.abc import Mapping
 from itertools import product

@@ -28,7 +28,7 @@ def log_probabilities(
     held = min(size, len(before))
     words = torch.from_numpy(np.concatenate([before[len(before) - held :], ids]).astype(np.int64))
     z = network.states(words.numpy(), before[: len(before) - held], mark)
-    found = np.empty((len(thetas), len(ids)), dtype=np.float32)
+    scored = np.empty((len(thetas), len(ids)), dtype=np.float32)
     for first in range(held, len(words), BLOCK):
         end = min(first + BLOCK, len(words))
         start = max(0, first - size)
@@ -39,5 +39,5 @@ def log_probabilities(
         for k, theta in enumerate(thetas):
             weighed = (theta * scores).masked_fill(outside, -torch.inf)
             own = torch.logsumexp(weighed.masked_fill(~same, -torch.inf), 1)
-            found[k, first - held : end - held] = (own - torch.logsumexp(weighed, 1)).numpy()
-    return found
+            scored[k, first - held : end - held] = (own - torch.logsumexp(weighed, 1)).numpy()
+    return scored

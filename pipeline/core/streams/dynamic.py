@@ -32,7 +32,7 @@ def log_probabilities(
     """log P (T,) float32 of each token of a split. The network itself stays as it is: a copy learns.
 
     ids: (T,) a split; before: what precedes it in the stream, read and not learned from; mark: id of the text mark;
-    roots: of each parameter, from mean_squares; length: words of a stretch; progress: told of words done.
+    roots: of each parameter, from mean_squares; length: words of a stretch; progress: called with the words done.
     """
     learning = copy.deepcopy(network).eval()
     learning.sparse = False

@@ -11,8 +11,8 @@ from pipeline.core.common.symbols import NUMBER, PARAGRAPH, TEXT
 
 Piece = tuple[list[str], bool]  # words, and whether a paragraph ends with them
 
-# Of printed text words are runs of letters and digits, apostrophes and points inside them kept (don't, 3.14); each other
-# sign is a word of its own.
+# Of printed text words are runs of letters and digits, apostrophes and points inside them kept (don't, 3.14); each
+# other sign is a word of its own.
 PLAIN = re.compile(r"\w+(?:['’.,]\w+)*|[^\w\s]")
 
 

@@ -1,4 +1,4 @@
-"""One training: from the ids of a corpus and the settings of a network to weights, learning curve, log-probabilities."""
+"""One training: from ids and the settings of a network to weights, learning curve and log-probabilities."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -38,9 +38,10 @@ def train(
 ) -> Trained:
     """Trains on ids["train"] with early stopping on ids["valid"], and scores some splits.
 
-    ids: of train, valid and test, one stream in this order; vocabulary: words, V; mark: id of the text mark; model, recipe:
-    conf/model and conf/recipe; parallel: none, threads (as many as there are cores), or one of pipeline.core.parallel's
-    ways to train on the processes of a group; splits: those that are scored; features: C (V, m) at the start.
+    ids: of train, valid and test, one stream in this order; vocabulary: words, V; mark: id of the text mark; model,
+    recipe: conf/model and conf/recipe; parallel: none, threads (as many as there are cores), or one of
+    pipeline.core.parallel's ways to train on the processes of a group; splits: those that are scored; features:
+    C (V, m) at the start. Raises UnusableError where settings and data do not fit, or the loss is no number.
     """
     # A training uses one thread unless more are asked for: what is summed in which order decides bits.
     torch.set_num_threads(cores() if parallel == "threads" else 1)

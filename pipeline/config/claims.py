@@ -1,0 +1,66 @@
+"""conf/claims: what the papers say about their results, and what we compare beyond them."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from pipeline.config.base import Amount, Keys, Share
+
+
+class Claim(Keys):
+    """One claim: how far a model's perplexity is below another's.
+
+    Of several models it is about the one that validation has best: by the paper's figures for what the paper claims, by
+    ours for what holds here.
+    """
+
+    says: str = Field(description="in our words")
+    where: str = Field(description="section or page")
+    better: list[str] = Field(description="models of the table")
+    than: list[str] = Field(description="models of the table")
+    kind: Literal["better", "as much", "at most"] = Field(
+        "better", description="by anything at all; by what the paper's figures show or more; or less"
+    )
+    figure: str = Field("", description="that the paper puts it in")
+    added: str = Field("", description="when, where that was after its figures were known")
+
+
+class Epochs(Keys):
+    """A claim that one network converges sooner than another.
+
+    A training has converged where it is near its best perplexity. One whose last epoch still gains a tenth of that was
+    cut off: it may have needed more epochs than it shows.
+    """
+
+    says: str = Field(description="in our words")
+    where: str = Field(description="section or page")
+    quick: str = Field(description="a network of the table")
+    slow: str = Field(description="a network of the table")
+    figure: str = Field(description="the paper's words")
+    least: Amount = Field(description="at least this share more epochs: the wording's")
+    near: Share = Field(0.01, description="within this share of the best validation perplexity")
+
+
+class Falling(Keys):
+    """A claim that a network does not overfit: validation perplexity falls to the last epoch."""
+
+    says: str = Field(description="in our words")
+    where: str = Field(description="section or page")
+    name: str = Field(description="a network of the table")
+    figure: str = Field("", description="the paper's words")
+
+
+class Pair(Keys):
+    """What the papers do not compare: a model and another."""
+
+    says: str = Field(description="what is compared")
+    better: str = Field(description="a model of the table")
+    than: str = Field(description="a model of the table")
+
+
+class Incomparable(Keys):
+    """What the paper says and this project can't judge, and why."""
+
+    says: str = Field(description="in our words")
+    where: str = Field(description="section or page")
+    why: str = Field(description="nothing here compares with it")

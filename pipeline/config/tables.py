@@ -1,0 +1,119 @@
+"""conf/table: the registry of tables. A table's file says what stands in it and how it is made, what the paper prints
+of each row, and where the report and the page show it."""
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from omegaconf import OmegaConf
+from pydantic import Field, model_validator
+
+from pipeline.config.base import Count, Keys, Text
+from pipeline.core.common.splits import SPLITS
+from pipeline.data.predictions import folder_of
+
+KINDS = {"one": "one model", "several": "several models, averaged or mixed", "adapts": "learns from the text it reads"}
+
+
+class Mixed(Keys):
+    """Each of the networks, mixed in each of the ways, is a row <network>-<way>."""
+
+    networks: list[Text] = Field(description="of this table, or of one in whose place they are found")
+    ways: list[Text] = Field(description="files of conf/mix")
+    stage: Text = Field("mix", description="that makes them")
+
+
+class Row(Keys):
+    """What is known of a row beside its arrays: what the paper prints, and its place among models of other years."""
+
+    row: str = Field("", description="its label")
+    train: float | None = Field(None, description="its perplexity on training, where the paper prints one")
+    valid: float | None = Field(None, description="on validation")
+    test: float | None = Field(None, description="on test")
+    year: int | None = Field(None, description="of the paper that the model is from; without one: not in the timeline")
+    source: str = Field("", description="that paper's authors")
+    kind: Literal["one", "several", "adapts"] = Field("one", description="of model, in the timeline")
+    point: str = Field("", description="its name in the timeline, if another table's row has its own")
+    step: str = Field("", description="in the timeline, the step of the way from the first to the best that ends here")
+
+
+class Table(Keys):
+    """conf/table/<name>.yaml."""
+
+    seeds: Annotated[list[Count], Field(min_length=1)] = Field(description="of each network, and of its mixtures")
+    models: dict[str, list[Text]] = Field(
+        description="by the stage that makes them; the stages whose names begin with `train` have seeds"
+    )
+    mix: Mixed = Field(Mixed(networks=[], ways=[]), description="networks of which each is mixed in each way")
+    also: list[Text] = Field([], description="models of other tables that stand here too")
+    rows: dict[str, Row] = Field({}, description="what the paper has, in its order")
+    yardsticks: list[Text] = Field([], description="rows to which the others are compared by ratio")
+    same_corpus: bool = Field(
+        False, description="as the paper's, so that perplexities compare; if not, ratios alone do"
+    )
+    predictions: list[Text] = Field(description="where the models are; the first folder that has one")
+    clusterings: list[int] = Field([], description="numbers of classes for the class n-grams")
+    training: str = Field(description="whose procedure trained the networks, in words")
+    note: str = Field("", description="what to know before reading it")
+    title: str = Field("", description="on the page; empty: the page does not show it")
+    short: str = Field("", description="the training in a word or two, where several tables stand side by side")
+    csv: str = Field("", description="the report's file below reports/; what belongs to it lies beside")
+    section: str = Field("", description="of the page, by its id; an unknown one becomes a section of its own")
+    place: int = Field(100, description="among the page's tables, from the lowest on")
+    target: str = Field("", description="of make, for the page's list of what to run, and its comment")
+    against: list[str] = Field([], description="those of the yardsticks whose ratios the page shows")
+
+    dvc: str = Field("", description="the file with the stages that make it; `nplm wiring` writes it")
+    corpus: str = Field("", description="file of conf/corpus that this dvc.yaml preprocesses; empty: another one does")
+    text: str = Field("", description="what preprocess is given beside it")
+    data: str = Field("data/brown", description="where the corpus lies")
+    wiring: dict[str, str] = Field(
+        {}, description="by stage: its program, and what its command is given; {model} and {seed} stand for an item's"
+    )
+    claims: str = Field("", description="file of conf/claims; empty: of the table's name")
+    classes_of: int | None = Field(None, description="the clustering that the report shows")
+
+    @model_validator(mode="after")
+    def _fit(self) -> "Table":
+        for key in ("seeds", "yardsticks"):
+            if len(set(getattr(self, key))) < len(getattr(self, key)):
+                raise ValueError(f"table.{key}={getattr(self, key)}: give none twice")
+        unknown = [name for name in [*self.rows, *self.yardsticks] if name not in self.names]
+        if unknown:
+            raise ValueError(f"table: {', '.join(unknown)}: no stage of table.models makes it, and table.also lacks it")
+        return self
+
+    @property
+    def names(self) -> dict[str, dict[int, str]]:
+        """Each model, the paper's rows first; of each seed the stage that makes it."""
+        file = "" if self.dvc == "dvc.yaml" else f"{self.dvc}:"
+        stages: dict[str, dict[int, str]] = {}
+        for stage, models in self.models.items():
+            for name in models:
+                seeded = {seed: f"{file}{stage}@{name}-{seed}" for seed in self.seeds}
+                stages[name] = seeded if stage.startswith("train") else {0: f"{file}{stage}@{name}"}
+        for name in (f"{network}-{way}" for network in self.mix.networks for way in self.mix.ways):
+            stages[name] = {seed: f"{file}{self.mix.stage}@{name}-{seed}" for seed in self.seeds}
+        stages |= {name: {0: ""} for name in self.also}
+        return {name: stages[name] for name in [*(name for name in self.rows if name in stages), *stages]}
+
+    def folders(self, name: str) -> list[Path]:
+        """The folder of each seed of a model. Raises InputError, with the stage to run, where one is missing."""
+        return [folder_of(f"{name}/{seed}", self.predictions, stage) for seed, stage in self.names[name].items()]
+
+    def printed(self, name: str) -> bool:
+        """Whether the paper prints a figure of it."""
+        row = self.rows.get(name, Row())
+        return any(getattr(row, split) is not None for split in SPLITS)
+
+
+def read_tables(folder: Path) -> dict[str, Table]:
+    """Every table of conf/table by its name, in the order of the page."""
+    tables = {file.stem: Table.model_validate(_values(file)) for file in folder.glob("*.yaml")}
+    return dict(sorted(tables.items(), key=lambda item: (item[1].place, item[0])))
+
+
+def _values(file: Path) -> dict[str, Any]:
+    """A file's values over those of the file that it builds on, as Hydra merges them."""
+    own = OmegaConf.load(file)
+    bases = [_values(file.with_name(f"{base}.yaml")) for base in own.pop("defaults", []) if base != "_self_"]
+    return OmegaConf.to_container(OmegaConf.merge(*bases, own))
