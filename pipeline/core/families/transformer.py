@@ -55,13 +55,13 @@ class Network(StreamNetwork):
         half = len(self.places) // 2
         if self.training:
             return self._layers(words), ()
-        read = []
+        outputs = []
         seen = words[:, :0] if state is None else state[0]
         for part in words.split(half, 1):
             both = torch.cat([seen, part], 1)
-            read.append(self._layers(both)[:, -part.shape[1] :])
+            outputs.append(self._layers(both)[:, -part.shape[1] :])
             seen = both[:, -half:]
-        return torch.cat(read, 1), (seen,)
+        return torch.cat(outputs, 1), (seen,)
 
     def _layers(self, words: Tensor) -> Tensor:
         """z (S, L, m) of at most n-1 words (S, L), each after those before it here."""
