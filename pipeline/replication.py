@@ -29,7 +29,8 @@ def main(config: Replication) -> None:
     built.to_csv(out / "replication.csv", float_format="%.4f")
     text = markdown(laid_out(built, views.replication({whose: each.short for whose, each in listed.items()})))
     (out / "replication.md").write_text(text, encoding="utf-8")
-    readme.put(Path(config.readme), "replication", text)
+    if config.readme:
+        readme.put(Path(config.readme), "replication", text)
     log.info("%d rows in %s and %s", len(built), out / "replication.md", config.readme)
 
 
