@@ -80,11 +80,10 @@ def main(config: Config) -> None:
     network = read_network(folder, len(corpus.vocabulary))
     if not network.in_order:
         raise InputError(f"network={config.network}: the {network.architecture.family} family reads no stream in order")
-    with recorded("adapt", config, corpus) as run:
+    with recorded("adapt", config, corpus):
         scored, chosen = (_cache if config.adapt.kind == "cache" else _dynamic)(config, network, corpus, folder)
         metrics = write_predictions(Path(config.out), corpus, scored)
         write_json(Path(config.out, "chosen.json"), chosen)
-        run.metrics(metrics)
         log.info("%s: validation %.2f with share; %s", config.name, metrics["valid"], chosen)
 
 

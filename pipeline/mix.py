@@ -67,7 +67,7 @@ class Config:
 def main(config: Config) -> None:
     """Writes the arrays, metrics.json and weights.json into config.out."""
     corpus = read_corpus(config.data)
-    with recorded("mix", config, corpus) as run:
+    with recorded("mix", config, corpus):
         folders = [folder_of(part, config.predictions) for part in config.mix.components]
         for folder in folders:
             check_corpus(read(folder), folder, corpus)
@@ -78,7 +78,6 @@ def main(config: Config) -> None:
         mixed, weights = (_by_frequency if config.mix.by_frequency else _everywhere)(config.mix, corpus, parts)
         metrics = write_predictions(Path(config.out), corpus, mixed)
         write_json(Path(config.out, "weights.json"), weights)
-        run.metrics(metrics)
         log.info("%s: validation %.2f with share", config.name, metrics["valid"])  # test is for the report
 
 

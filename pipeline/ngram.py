@@ -65,7 +65,6 @@ def main(config: Config) -> None:
         raw = {split: model.log_probabilities(corpus.before(split), corpus.ids(split)) for split in SPLITS}
         metrics = write_predictions(Path(config.out), corpus, raw)
         run.costs["fit_seconds"] = fitted - start
-        run.metrics(metrics)
         if config.export:
             _export(model, corpus.vocabulary, Path(config.export))
         log.info("%s: validation %.2f with share", config.name, metrics["valid"])  # test is for the report

@@ -68,7 +68,6 @@ def main(config: Config) -> None:
                 spent["network_seconds"] += time.perf_counter() - listed
         metrics = write_predictions(Path(config.out), corpus, raw)
         run.costs |= spent
-        run.metrics(metrics)
         log.info("%s: validation %.2f with share", config.name, metrics["valid"])  # test is for the report
 
 

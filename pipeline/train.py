@@ -88,7 +88,7 @@ def _run(config: Config, joined: processes.Ranks) -> None:
             earlier = Progress(**checkpoint.read_state(state)["progress"])
             if not path.is_file():
                 shutil.copyfile(state, path)
-        with recorded("train", config, corpus, joined.first, checkpoint.run_id_file(path)) as run:
+        with recorded("train", config, corpus, joined.first, path.stem) as run:
             network = joined.part(config.model, len(corpus.vocabulary))
             log.info("%s, seed %d: %s free parameters", config.name, config.seed, f"{_size(network.state_dict()):,}")
             trainer = Trainer(
@@ -107,7 +107,7 @@ def _run(config: Config, joined: processes.Ranks) -> None:
             splits = ["valid", "test"] + (["train"] if config.score_train and config.seed == 0 else [])
             scored, weights = _score(network, corpus, joined, splits), joined.whole(network)
             if joined.first:
-                _write(config, corpus, trainer.progress, scored, weights, run)
+                _write(config, corpus, trainer.progress, scored, weights)
                 if config.keep_state:
                     shutil.copyfile(path, Path(config.out, STATE))
                 # In all processes, where one took up the work of a killed one.
@@ -152,14 +152,12 @@ def _write(
     progress: Progress,
     scored: dict[str, np.ndarray],
     weights: dict[str, torch.Tensor],
-    run: tracking.Run,
 ) -> None:
-    """The files of the result, and its figures for MLflow and the log."""
+    """The files of the result, and its figure for the log."""
     out = Path(config.out)
     metrics = write_predictions(out, corpus, scored)
     save_file(weights, out / "weights.safetensors")
     pd.DataFrame(progress.curve).to_csv(out / "curve.csv", index=False)
-    run.metrics(metrics | {"parameters": _size(weights)})
     log.info("%s: validation %.2f with share", config.name, metrics["valid"])  # test is for the report
 
 
@@ -174,15 +172,14 @@ def _read_features(path: str) -> np.ndarray:
 
 
 def _train(trainer: Trainer, config: Config, joined: processes.Ranks, run: tracking.Run, path: Path) -> Network:
-    """Trains with a progress bar, silent where the output is no terminal, and a batch of metrics an epoch.
+    """Trains with a progress bar, silent where the output is no terminal, and the curve in MLflow.
 
     path: of the checkpoint. Raises KeyboardInterrupt, which says what is saved, where a signal asked for the end.
     """
     total = trainer.batches.words * config.recipe.epochs
     if trainer.words:
         log.info("resuming from word %s of %s", f"{trainer.words:,}", f"{total:,}")
-    for line in trainer.progress.curve[run.last_step :]:
-        _log_epoch(run, Epoch(**line))
+        run.curve(trainer.progress.curve)
     with joined.bar(config.name, total, trainer.words) as bar, logging_redirect_tqdm(), interrupts.noted():
 
         def on_step(progress: Progress, words: int) -> None:
@@ -195,7 +192,7 @@ def _train(trainer: Trainer, config: Config, joined: processes.Ranks, run: track
                 "epoch %d: training %.1f (running), validation %.1f",
                 *(epoch.epoch, epoch.train_perplexity, epoch.valid_perplexity),
             )
-            _log_epoch(run, epoch)
+            run.curve(trainer.progress.curve)
 
         try:
             network = trainer.run(on_step, on_epoch)
@@ -206,11 +203,6 @@ def _train(trainer: Trainer, config: Config, joined: processes.Ranks, run: track
             raise KeyboardInterrupt(f"{saved}; repeat the command to resume from there") from None
         bar.total = bar.n  # early stopping may have ended it
         return network
-
-
-def _log_epoch(run: tracking.Run, epoch: Epoch) -> None:
-    """One line of the learning curve, in MLflow."""
-    run.metrics({key: value for key, value in asdict(epoch).items() if key != "epoch"}, step=epoch.epoch)
 
 
 def _score(network: Network, corpus: Corpus, joined: processes.Ranks, splits: list[str]) -> dict[str, np.ndarray]:

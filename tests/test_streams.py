@@ -9,8 +9,8 @@ import torch
 from test_families import SHAPES
 from test_network import V
 
-from pipeline.commands.networks import NetworkModel
 from pipeline.data.errors import InputError
+from pipeline.models.by_name import NetworkModel
 from pipeline.networks import streams
 from pipeline.networks.base import Architecture, Deep, build
 from pipeline.training.batches import Streams

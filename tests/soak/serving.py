@@ -18,7 +18,7 @@ from pathlib import Path
 import psutil
 import requests
 
-from pipeline.commands import served
+from pipeline.models import served
 from pipeline.running.keys import ROOT
 
 from .few import Few

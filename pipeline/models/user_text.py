@@ -9,10 +9,10 @@ from itertools import chain, product
 import numpy as np
 import pandas as pd
 
-from pipeline.commands.models import LanguageModel
 from pipeline.data.corpus import Corpus
 from pipeline.data.errors import InputError
 from pipeline.data.symbols import NUMBER, UNKNOWN
+from pipeline.models.by_name import LanguageModel
 from pipeline.text import senate
 from pipeline.text.readers import Piece, fold, paragraphs, read_lines, read_plain, read_tokens, stream
 from pipeline.text.vocabulary import PROPER
@@ -107,8 +107,8 @@ def ids_of(words: list[str], corpus: Corpus) -> np.ndarray:
     else:
         folded = words
     proper = place.get(PROPER, 0)
-    found = [place.get(key, proper if word[:1].isupper() else 0) for key, word in zip(folded, words, strict=True)]
-    return np.array(found, dtype=np.int64)
+    ids = [place.get(key, proper if word[:1].isupper() else 0) for key, word in zip(folded, words, strict=True)]
+    return np.array(ids, dtype=np.int64)
 
 
 def unknown(ids: np.ndarray, corpus: Corpus) -> np.ndarray:
