@@ -185,6 +185,7 @@ def open_store() -> "MlflowClient":
     One process makes a SQLite file, and beside its place: two would break it, and MLflow can't go on from half its
     tables, which a killed one would leave.
     """
+    library = mlflow()
     from mlflow.db import upgrade
     from mlflow.store.db import utils
 
@@ -196,7 +197,7 @@ def open_store() -> "MlflowClient":
                 left.unlink()
             upgrade.callback(f"sqlite:///{new}")
             new.replace(file)
-        client = mlflow().MlflowClient()
+        client = library.MlflowClient()
         client.search_experiments(max_results=1)  # opens it, and makes the tables of an empty database
     return client
 
