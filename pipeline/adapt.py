@@ -28,7 +28,7 @@ def main(config: AdaptStage) -> None:
     network = read_network(folder, len(corpus.vocabulary))
     if not network.in_order:
         raise InputError(f"network={config.network}: the {network.architecture.family} family reads no stream in order")
-    with recorded("adapt", config, corpus) as run, Bar(config.name) as bar:
+    with recorded("adapt", config, corpus), Bar(config.name) as bar:
         what = config.adapt, network, corpus.splits, corpus.mark
         if config.adapt.kind == "cache":
             raw = {
@@ -39,7 +39,6 @@ def main(config: AdaptStage) -> None:
             scored, chosen = adapt.learning(*what, bar)
         metrics = write_predictions(Path(config.out), corpus, scored)
         write_json(Path(config.out, "chosen.json"), chosen)
-        run.metrics(metrics)
         log.info("%s: validation %.2f with share; %s", config.name, metrics["valid"], chosen)
 
 

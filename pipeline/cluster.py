@@ -24,7 +24,7 @@ def main(config: Cluster) -> None:
     if config.classes > words:
         raise InputError(f"classes={config.classes}: more than the {words:,} words of the vocabulary")
     annealing = config.annealing if config.thorough else 0
-    with recorded("cluster", config, corpus) as run:
+    with recorded("cluster", config, corpus):
         with tqdm(total=annealing + config.passes, unit="pass", desc=f"{config.classes} classes", disable=None) as bar:
 
             def progress(gain: float) -> None:
@@ -44,7 +44,6 @@ def main(config: Cluster) -> None:
             )
         class_file.write(out / "classes.csv", of_words, corpus.vocabulary, np.bincount(corpus.train, minlength=words))
         perplexity = exchange.perplexity(corpus.train, of_words)
-        run.metrics({"class_bigram_perplexity": perplexity})
         log.info("%d classes: class bigram perplexity on the training part %.3f", config.classes, perplexity)
 
 

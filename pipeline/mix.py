@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 def main(config: MixStage) -> None:
     """Writes the arrays, metrics.json and weights.json into config.out."""
     corpus = read_corpus(config.data)
-    with recorded("mix", config, corpus) as run:
+    with recorded("mix", config, corpus):
         folders = [folder_of(part, config.predictions) for part in config.mix.components]
         for folder in folders:
             check_corpus(read(folder), folder, corpus)
@@ -34,7 +34,6 @@ def main(config: MixStage) -> None:
         mixed, weights = mixtures.mix(config.mix, parts, corpus.splits, len(corpus.vocabulary))
         metrics = write_predictions(Path(config.out), corpus, mixed)
         write_json(Path(config.out, "weights.json"), weights)
-        run.metrics(metrics)
         log.info("%s: validation %.2f with share", config.name, metrics["valid"])  # test is for the report
 
 

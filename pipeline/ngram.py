@@ -10,7 +10,7 @@ from pipeline.config.stages import NgramStage
 from pipeline.core.common.splits import SPLITS
 from pipeline.core.ngrams import build
 from pipeline.core.ngrams.backoff import Backoff
-from pipeline.data import arpa, class_file
+from pipeline.data import arpa, ngrams
 from pipeline.data.corpus import read_corpus
 from pipeline.data.errors import InputError
 from pipeline.data.predictions import write_predictions
@@ -31,18 +31,12 @@ def main(config: NgramStage) -> None:
         )
     with recorded("ngram", config, corpus) as run:
         start = time.perf_counter()
-        if ngram.kind == "arpa":
-            model = arpa.read_file(Path(ngram.path), corpus.vocabulary)
-        else:
-            file = Path(config.clusters, str(ngram.classes), "classes.csv")
-            of_words = class_file.read(file, corpus.vocabulary) if ngram.kind == "class" else None
-            model = build.fit(ngram, corpus.train, corpus.valid, len(corpus.vocabulary), of_words)
+        model = ngrams.fit(ngram, corpus, config.clusters)
         if config.export and not isinstance(model, Backoff):
             raise InputError("export: only Kneser-Ney and ARPA models have the form of an ARPA file")
         run.costs["fit_seconds"] = time.perf_counter() - start
         raw = {split: model.log_probabilities(corpus.before(split), corpus.ids(split)) for split in SPLITS}
         metrics = write_predictions(Path(config.out), corpus, raw)
-        run.metrics(metrics)
         if config.export:
             arpa.write_file(model, corpus.vocabulary, Path(config.export))
         log.info("%s: validation %.2f with share", config.name, metrics["valid"])  # test is for the report

@@ -35,11 +35,10 @@ def main(config: OutOfVocabulary) -> None:
     corpus = read_corpus(config.data)
     network = read_network(folder_of(config.network, config.predictions), len(corpus.vocabulary))
     check_family(config.network, network)
-    with recorded("out_of_vocabulary", config, corpus) as run:
+    with recorded("out_of_vocabulary", config, corpus):
         table = pd.concat([compare(network, corpus, split) for split in ("valid", "test")], keys=("valid", "test"))
         table = table.rename_axis(["split", "scored"])
         figures = {f"{'_'.join(line)}_{key}": value for key in table for line, value in table[key].dropna().items()}
-        run.metrics(figures)
         write_json(Path(config.out, "out_of_vocabulary.json"), {"network": config.network} | figures)
         Path(config.csv).parent.mkdir(parents=True, exist_ok=True)
         table.to_csv(config.csv, float_format="%.4f")

@@ -37,7 +37,6 @@ def main(config: Shortlist) -> None:
             raw[split], seconds = shortlist.score(network, trigram, *of_split, bar)
             run.costs |= {key: run.costs.get(key, 0.0) + value for key, value in seconds.items()}
         metrics = write_predictions(Path(config.out), corpus, raw)
-        run.metrics(metrics)
         log.info("%s: validation %.2f with share", config.name, metrics["valid"])  # test is for the report
 
 

@@ -68,7 +68,7 @@ def _run(config: Train, joined: processes.Ranks) -> None:
                 shutil.copyfile(state, path)
         splits = ["valid", "test"] + (["train"] if config.score_train and config.seed == 0 else [])
         with (
-            recorded("train", config, corpus, joined.first, checkpoint.run_id_file(path)) as run,
+            recorded("train", config, corpus, joined.first, path.stem) as run,
             logging_redirect_tqdm(),
         ):
             watch = Shown(config.name, joined, joined.checkpoint(path, config.checkpoint_seconds), run)
@@ -87,7 +87,7 @@ def _run(config: Train, joined: processes.Ranks) -> None:
                     features,
                 )
             if joined.first:
-                _write(config, corpus, trained, run)
+                _write(config, corpus, trained)
                 if config.keep_state:
                     shutil.copyfile(path, Path(config.out, STATE))
                 # In all processes, where one took up the work of a killed one.
@@ -115,8 +115,7 @@ class Shown(Watch):
         if state is not None:
             self.done = Progress(**state["progress"])
             log.info("resuming after epoch %d, step %d", self.done.epoch, self.done.step)
-            for line in self.done.curve[self.run.last_step :]:
-                self._log(Epoch(**line))
+            self.run.curve(self.done.curve)
         return state
 
     def begin(self, amount: int, what: str = "", done: int = 0) -> None:
@@ -144,7 +143,7 @@ class Shown(Watch):
             "epoch %d: training %.1f (running), validation %.1f",
             *(epoch.epoch, epoch.train_perplexity, epoch.valid_perplexity),
         )
-        self._log(epoch)
+        self.run.curve(self.done.curve)  # which ends with this one, as `save` came first
 
     def save(self, state: dict) -> None:
         """See Watch."""
@@ -161,10 +160,6 @@ class Shown(Watch):
     def _stopped(self) -> KeyboardInterrupt:
         place = f"after epoch {self.done.epoch}, step {self.done.step}; the state is saved in {self.file}"
         return KeyboardInterrupt(f"{place}; repeat the command to resume from there")
-
-    def _log(self, epoch: Epoch) -> None:
-        """One line of the learning curve, in MLflow."""
-        self.run.metrics({key: value for key, value in asdict(epoch).items() if key != "epoch"}, step=epoch.epoch)
 
 
 def _state_of(config: Train, corpus: Corpus) -> Path:
@@ -192,13 +187,12 @@ def _but_epochs(made: Record) -> dict:
     return {"seed": made.seed, "model": made.config["model"], "features": made.config["features"], "recipe": recipe}
 
 
-def _write(config: Train, corpus: Corpus, trained: Trained, run: tracking.Run) -> None:
-    """The files of the result, and its figures for MLflow and the log."""
+def _write(config: Train, corpus: Corpus, trained: Trained) -> None:
+    """The files of the result, and its figure for the log."""
     out, size = Path(config.out), sum(tensor.numel() for tensor in trained.weights.values())
     metrics = write_predictions(out, corpus, trained.scored)
     save_file(trained.weights, out / "weights.safetensors")
     pd.DataFrame(trained.progress.curve).to_csv(out / "curve.csv", index=False)
-    run.metrics(metrics | {"parameters": size})
     log.info("%s, seed %d: %s free parameters", config.name, config.seed, f"{size:,}")
     log.info("%s: validation %.2f with share", config.name, metrics["valid"])  # test is for the report
 

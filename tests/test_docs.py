@@ -14,9 +14,9 @@ import pytest
 from conftest import composed, resolved
 from omegaconf import OmegaConf
 
+from pipeline.config.base import groups, keys, names, read
 from pipeline.running import help
 from pipeline.running.app import ROOT
-from pipeline.running.keys import groups, keys, names, read
 
 STAGES = [file.stem for file in (ROOT / "conf").glob("*.yaml") if (ROOT / "pipeline" / f"{file.stem}.py").is_file()]
 

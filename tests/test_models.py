@@ -19,14 +19,14 @@ import pytest
 from conftest import composed
 
 from pipeline import cluster, mix, ngram, train, word_map
-from pipeline.commands import models, user_text
-from pipeline.commands.__main__ import VERBS, main
-from pipeline.commands.command import failed
+from pipeline.commands import failed
+from pipeline.commands.__main__ import main
 from pipeline.data import weights as saved
 from pipeline.data.corpus import read_corpus
 from pipeline.data.errors import InputError
 from pipeline.data.predictions import read_predictions
 from pipeline.data.record import Record, read
+from pipeline.models import by_name, user_text
 from pipeline.running import paper
 from pipeline.running.app import ROOT
 
@@ -61,7 +61,7 @@ def made(few, tmp_path_factory):
 
 def loaded(name: str, folder: Path, corpus):
     """A model of the folder of tiny models."""
-    return models.load(name, corpus, places(folder), folder / "clusters")
+    return by_name.load(name, corpus, places(folder), folder / "clusters")
 
 
 def places(folder: Path) -> list[Path]:
@@ -72,7 +72,7 @@ def places(folder: Path) -> list[Path]:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_model_by_name_gives_what_its_stage_wrote(made, few, name):
     corpus = read_corpus(few)
-    model, (folder, _) = loaded(name, made, corpus), models.find(name, corpus, places(made))
+    model, (folder, _) = loaded(name, made, corpus), by_name.find(name, corpus, places(made))
     found = model.log_probabilities(corpus.valid, corpus.test)
     assert found == pytest.approx(read_predictions(folder, "test", len(corpus.test)), abs=1e-5)
 
@@ -93,15 +93,15 @@ def test_a_model_is_found_in_the_first_folder_that_has_it(made, few, tmp_path):
     corpus = read_corpus(few)
     other = tmp_path / "kn3" / "0"
     read(made / "predictions" / "table1" / "kn3" / "0").write(other)
-    assert models.find("kn3", corpus, [tmp_path, *places(made)])[0] == other
-    assert models.find("kn3/0", corpus, [*places(made), tmp_path])[0] == places(made)[0] / "kn3" / "0"
-    assert models.find("MLP1/1", corpus, places(made)) == models.find("mlp1/1", corpus, places(made))
+    assert by_name.find("kn3", corpus, [tmp_path, *places(made)])[0] == other
+    assert by_name.find("kn3/0", corpus, [*places(made), tmp_path])[0] == places(made)[0] / "kn3" / "0"
+    assert by_name.find("MLP1/1", corpus, places(made)) == by_name.find("mlp1/1", corpus, places(made))
     assert (paper.model_of("mlp2/1"), paper.model_of("MLP10")) == ("mlp1-mixed/1", "mlp9-mixed")
     assert paper.model_of("Kneser-Ney back-off") == "Kneser-Ney back-off", "several rows"
     with pytest.raises(InputError, match=r"no model 'mlp7' in .*/table1, .*/beyond; there are: class150-3, cycling3, "):
         loaded("mlp7", made, corpus)
     with pytest.raises(InputError, match=r"there are: none, run `make repro`"):
-        models.find("kn3", corpus, [tmp_path / "nowhere"])
+        by_name.find("kn3", corpus, [tmp_path / "nowhere"])
 
 
 def test_only_the_run_of_a_result_says_what_it_is(few, tmp_path):
@@ -120,7 +120,7 @@ def test_only_the_run_of_a_result_says_what_it_is(few, tmp_path):
     }
     for name, why in says.items():
         with pytest.raises(InputError, match=why):
-            models.load(name, corpus, [tmp_path], tmp_path)
+            by_name.load(name, corpus, [tmp_path], tmp_path)
 
 
 @pytest.fixture
@@ -237,7 +237,7 @@ def test_damaged_weights_of_a_mixture_are_named(made, few, tmp_path):
     shutil.copytree(made / "predictions" / "beyond" / "learned" / "0", copied)
     (copied / "weights.json").write_text('{"a": [1, null]}')
     with pytest.raises(InputError, match=r"learned/0/weights\.json has no weights of .*: mix again"):
-        models.load("learned", read_corpus(few), [tmp_path, *places(made)], made / "clusters")
+        by_name.load("learned", read_corpus(few), [tmp_path, *places(made)], made / "clusters")
 
 
 def test_score_marks_unknown_words_and_sums_up(command):
@@ -302,7 +302,7 @@ def test_a_count_follows_the_options_that_the_run_was_made_with(made, few, tmp_p
     overridden = ["ngram=kn3", "ngram.order=2", f"data={few}", f"out={tmp_path}/kn3/0"]
     ngram.main(composed("ngram", ngram.Config, *overridden, f"timing={tmp_path}/timing.json"))
     corpus = read_corpus(few)
-    found = models.load("kn3", corpus, [tmp_path], made / "clusters").log_probabilities(corpus.valid, corpus.test)
+    found = by_name.load("kn3", corpus, [tmp_path], made / "clusters").log_probabilities(corpus.valid, corpus.test)
     assert found == pytest.approx(read_predictions(tmp_path / "kn3" / "0", "test", len(corpus.test)), abs=1e-5)
 
 

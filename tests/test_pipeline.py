@@ -32,7 +32,7 @@ import os, sys
 log = os.open(os.path.join(os.environ["OPENED"], str(os.getpid())), os.O_WRONLY | os.O_CREAT | os.O_APPEND)
 os.write(log, ("\\0".join(sys.orig_argv[1:]) + "\\n").encode())
 def for_a_note(frame):
-    while frame and not (frame.f_code.co_name == "notes" and frame.f_code.co_filename.endswith("running/paper.py")):
+    while frame and not (frame.f_code.co_name == "note" and frame.f_code.co_filename.endswith("running/paper.py")):
         frame = frame.f_back
     return frame
 def note(event, arguments):

@@ -9,10 +9,10 @@ import time
 import pytest
 from omegaconf import OmegaConf
 
+from pipeline.config.base import ROOT
 from pipeline.data.errors import InputError
 from pipeline.data.files import write_json
 from pipeline.running import app, tracking
-from pipeline.running.keys import ROOT
 
 
 def checked(key: str, place: object) -> None:

@@ -10,10 +10,10 @@ import pytest
 from conftest import composed
 
 from pipeline import preprocess
-from pipeline.commands import user_text
 from pipeline.core.text import pieces as readers
 from pipeline.data.corpus import SPLITS, read_corpus
 from pipeline.data.errors import InputError
+from pipeline.models import user_text
 
 
 def preprocessed(tmp_path, *overrides):

@@ -21,8 +21,6 @@ import torch
 import yaml
 from conftest import composed, made
 from mlflow import MlflowClient
-from mlflow.store.artifact.local_artifact_repo import _TEMP_ARTIFACT_PREFIX
-from mlflow.utils.file_utils import local_file_uri_to_path
 from safetensors.torch import load_file, save_file
 
 from pipeline import (
@@ -240,7 +238,6 @@ def test_a_training_that_is_told_to_stop_saves_first_and_is_one_run_in_mlflow(nu
     assert resumed.returncode == 0, resumed.stderr
     assert f"resuming from word {word} of {total}\n" in resumed.stdout
     assert "epoch 1:" not in resumed.stdout and "epoch 8:" in resumed.stdout
-    assert not list((tmp_path / "checkpoints").glob("*.run"))
     client = MlflowClient(stage.environment["MLFLOW_TRACKING_URI"])
     (run,) = client.search_runs([client.get_experiment_by_name(FEW).experiment_id], "tags.stage = 'train'")
     assert run.info.status == "FINISHED"
@@ -356,7 +353,6 @@ def test_only_a_regular_file_is_replaced(tmp_path):
 
 
 def test_a_run_whose_process_was_killed_is_ended_by_the_next_one(stage, few, tmp_path):
-    """What of its artifacts was half written, as MLflow names it, goes too."""
     process = subprocess.Popen(
         [*command_of(ONE, few, tmp_path), "recipe.epochs=1000"], cwd=ROOT, env=stage.environment, stdout=subprocess.PIPE
     )
@@ -368,11 +364,8 @@ def test_a_run_whose_process_was_killed_is_ended_by_the_next_one(stage, few, tmp
     client = MlflowClient(stage.environment["MLFLOW_TRACKING_URI"])
     experiment = client.get_experiment_by_name(FEW).experiment_id
     (killed,) = client.search_runs([experiment], "attributes.status = 'RUNNING'")
-    half = Path(local_file_uri_to_path(killed.info.artifact_uri), f"{_TEMP_ARTIFACT_PREFIX}abc")
-    half.parent.mkdir(parents=True, exist_ok=True)
-    half.write_text("{")
     assert stage("ngram", f"data={few}", f"out={tmp_path}/kn").returncode == 0
-    assert client.get_run(killed.info.run_id).info.status == "KILLED" and not half.exists()
+    assert client.get_run(killed.info.run_id).info.status == "KILLED"
 
 
 def test_the_papers_recipe_trains(stage, few, tmp_path):

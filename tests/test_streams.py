@@ -9,11 +9,11 @@ import torch
 from test_families import SHAPES
 from test_network import V
 
-from pipeline.commands.networks import NetworkModel
 from pipeline.core.networks.base import Architecture, Deep, build
 from pipeline.core.streams import network as streams
 from pipeline.core.training.batches import Streams
 from pipeline.data.errors import InputError
+from pipeline.models.by_name import NetworkModel
 
 IN_ORDER = [name for name, shape in SHAPES.items() if build(shape, V).in_order]
 MARK = 1

@@ -5,7 +5,7 @@ What has not run here keeps its line there.
 
 import argparse
 
-from pipeline.commands.command import Parser
+from pipeline.commands import Parser
 from pipeline.config.base import ROOT
 
 EXAMPLE = "nplm costs"
@@ -20,6 +20,6 @@ def run(given: argparse.Namespace) -> None:
     from pipeline.reporting.costs import gather
 
     file = ROOT / "reports" / "costs.csv"
-    found = gather(ROOT / "timings", file)
-    found.to_csv(file, index=False)
-    print(f"{len(found)} items in {file}")
+    costs = gather(ROOT / "timings", file)
+    costs.to_csv(file, index=False)
+    print(f"{len(costs)} items in {file}")

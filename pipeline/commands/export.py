@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pipeline.commands.command import NETWORK, Parser, Session, add_places
+from pipeline.commands import Parser, Session, add_model, add_places
 from pipeline.data.errors import InputError
 
 EXAMPLE = "nplm export mlp1 outputs/features"
@@ -23,8 +23,7 @@ PROJECTOR = """embeddings {
 
 
 def arguments(parser: Parser) -> None:
-    """See the module."""
-    parser.add_argument("model", metavar="MODEL", help=NETWORK)
+    add_model(parser, only="mlp9")
     parser.add_argument("folder", metavar="FOLDER", type=Path, help="where the files go")
     add_places(parser, formats=False)
 
@@ -38,10 +37,7 @@ def run(given: argparse.Namespace) -> None:
     spaced = [word for word in vocabulary if not word or len(word.split()) != 1]
     if spaced:
         raise InputError(f"{spaced[0]!r} has white space, which none of these formats can hold")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"{folder}: {error.strerror}; give a folder that is there or can be made") from error
+    folder.mkdir(parents=True, exist_ok=True)
     size = f"{features.shape[0]} {features.shape[1]}"
     rows = np.char.mod("%.6g", features)
     lines = [f"{word} {' '.join(row)}" for word, row in zip(vocabulary, rows, strict=True)]

@@ -9,7 +9,7 @@ import re
 
 import numpy as np
 
-from pipeline.commands.command import MODEL, Parser, Session, above_zero, add_places, not_negative
+from pipeline.commands import Parser, Session, add_model, add_places, whole_number
 from pipeline.core.common.symbols import PARAGRAPH, TEXT
 from pipeline.data.errors import InputError
 
@@ -17,14 +17,13 @@ EXAMPLE = "nplm generate mlp1-mixed --seed 1 --temperature 0.8 --top 50"
 
 
 def arguments(parser: Parser) -> None:
-    """See the module."""
-    add = parser.add_argument
-    add("model", metavar="MODEL", help=MODEL)
-    add("--words", type=above_zero, default=100, metavar="N", help="fewer where the text ends; default %(default)s")
+    add_model(parser)
+    add, number = parser.add_argument, whole_number(1)
+    add("--words", type=number, default=100, metavar="N", help="fewer where the text ends; default %(default)s")
     add("--start", default="", metavar="WORDS", help="words to go on from; default none")
-    add("--seed", type=not_negative, default=0, help="the same gives the same text; default %(default)s")
+    add("--seed", type=whole_number(0), default=0, help="the same gives the same text; default %(default)s")
     add("--temperature", type=float, default=1.0, help="below 1: likelier words more often; default %(default)s")
-    add("--top", type=not_negative, default=0, metavar="K", help="draw from so many; default 0, from all")
+    add("--top", type=whole_number(0), default=0, metavar="K", help="draw from so many; default 0, from all")
     add_places(parser)
 
 
@@ -33,7 +32,7 @@ def run(given: argparse.Namespace) -> None:
     import pandas as pd
     from tqdm import tqdm
 
-    from pipeline.commands import user_text
+    from pipeline.models import user_text
 
     if not 0.01 <= given.temperature <= 100:
         raise InputError(f"--temperature {given.temperature:g}: choose from 0.01 to 100")
@@ -53,8 +52,8 @@ def run(given: argparse.Namespace) -> None:
         if rows[-1]["word"] == TEXT:
             break
     if given.format == "table":
-        text = " ".join([*start, *(row["word"] for row in rows)])
-        print(re.sub(rf"\s*{PARAGRAPH}\s*", "\n", text).strip())
+        words = " ".join([*start, *(row["word"] for row in rows)])
+        print(re.sub(rf"\s*{PARAGRAPH}\s*", "\n", words).strip())
     else:
         session.show(pd.DataFrame(rows))
 

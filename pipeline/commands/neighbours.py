@@ -4,19 +4,18 @@ import argparse
 
 import numpy as np
 
-from pipeline.commands.command import NETWORK, Parser, Session, above_zero, add_places, not_negative
+from pipeline.commands import Parser, Session, add_model, add_places, whole_number
 from pipeline.data.errors import InputError
 
 EXAMPLE = "nplm neighbours Monday"
 
 
 def arguments(parser: Parser) -> None:
-    """See the module."""
-    add = parser.add_argument
+    add, numbers = parser.add_argument, {"metavar": "N", "default": 10}
     add("word", metavar="WORD", help="of the vocabulary, which tells capitals from small letters")
-    add("--model", default="mlp1", help=f"{NETWORK}; default %(default)s")
-    add("--count", type=above_zero, default=10, metavar="N", help="words shown; default %(default)s")
-    add("--seen", type=not_negative, default=10, metavar="N", help="times in training, at least; default %(default)s")
+    add_model(parser, "--model", only="mlp9")
+    add("--count", type=whole_number(1), **numbers, help="words shown; default %(default)s")
+    add("--seen", type=whole_number(0), **numbers, help="times in training, at least; default %(default)s")
     add_places(parser)
 
 

@@ -8,16 +8,14 @@ scored too, as in training. Logarithms are natural; in CSV the sums go to standa
 import argparse
 import sys
 
-from pipeline.commands.command import MODEL, Parser, Session, add_places, add_text
-
-MANY = 0.2  # share of unknown words from which a perplexity says little of a text
+from pipeline.commands import Parser, Session, add_model, add_places, add_text
 
 EXAMPLE = 'echo "The jury said that it was fair." | nplm score mlp1'
+MANY = 0.2  # share of unknown words from which a perplexity says little of a text
 
 
 def arguments(parser: Parser) -> None:
-    """See the module."""
-    parser.add_argument("model", metavar="MODEL", help=MODEL)
+    add_model(parser)
     add_text(parser)
     parser.add_argument("--summary", action="store_true", help="the sums alone, not a line for each word")
     add_places(parser)
@@ -25,9 +23,9 @@ def arguments(parser: Parser) -> None:
 
 def run(given: argparse.Namespace) -> None:
     """Prints a line for each word, and the sums."""
-    from pipeline.commands import user_text
     from pipeline.core.common.evaluation import perplexity
     from pipeline.core.common.symbols import PARAGRAPH, TEXT
+    from pipeline.models import user_text
 
     session = Session(given)
     session.folder(given.model)

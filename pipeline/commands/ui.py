@@ -8,92 +8,63 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from contextlib import suppress
 from urllib.parse import urlencode
 
-from pipeline.commands.command import Parser, above_zero
+from pipeline.commands import Parser, whole_number
 from pipeline.data.errors import InputError
 
 EXAMPLE = "nplm ui --port 5001"
 HOST = "127.0.0.1"
-MOST = 65535  # of a port
 MAIN = "nplm-brown"  # the experiment that is shown first
 
 
 def arguments(parser: Parser) -> None:
-    """See the module."""
-    parser.add_argument("--port", type=_port, default=5000, metavar="N", help="default %(default)s")
+    parser.add_argument("--port", type=whole_number(1), default=5000, metavar="N", help="default %(default)s")
 
 
 def run(given: argparse.Namespace) -> None:
     """Runs MLflow's server until Ctrl-C."""
+    from mlflow.exceptions import MlflowException
+    from sqlalchemy.exc import SQLAlchemyError
+
     from pipeline.running import tracking
 
-    elsewhere = os.environ.get("MLFLOW_TRACKING_URI", "")
-    if elsewhere.startswith("http"):
+    if os.environ["MLFLOW_TRACKING_URI"].startswith("http"):
         raise InputError("MLFLOW_TRACKING_URI names a server: open its address in a browser")
     _check_free(given.port)
     try:
-        client = tracking.open_client()
-        experiments = {found.name: found.experiment_id for found in client.search_experiments()}
-    except tracking.unreachable() as error:
-        raise InputError(f"the store of runs can't be opened: {tracking.told(error)}") from error
-    ours = [name for name in experiments if name.startswith("nplm-")]
+        experiments = {each.name: each.experiment_id for each in tracking.open_store().search_experiments()}
+    except (MlflowException, SQLAlchemyError) as error:
+        raise InputError(f"the store of runs can't be opened: {tracking.line(error)}") from error
+    ours = sorted((name for name in experiments if name.startswith("nplm-")), key=lambda name: (name != MAIN, name))
     if not ours:
         raise InputError("no runs yet: `make repro` makes them, `make publish` those of results that are there")
-    name = MAIN if MAIN in ours else ours[0]
-    print(f"{name}: {address(given.port, experiments[name])}", flush=True)
-    for other in sorted(set(ours) - {name}):
-        print(f"{other}: {address(given.port, experiments[other])}", flush=True)
+    for name in ours:
+        print(f"{name}: {address(given.port, experiments[name])}", flush=True)
     print("The server takes half a minute to start. Ctrl-C stops it.", flush=True)
-    _serve(given.port, client.tracking_uri)
-
-
-def _serve(port: int, store: str) -> None:
-    """MLflow's server in a session of its own: Ctrl-C reaches this process alone, which ends it in good order."""
+    store = os.environ["MLFLOW_TRACKING_URI"]
     environment = os.environ | {
         "MLFLOW_BACKEND_STORE_URI": store,  # not on the command line: it may hold a password
         "MLFLOW_REGISTRY_STORE_URI": store,  # or it says that it takes this one
         "PYTHONWARNINGS": "ignore",  # the server's own, of what its libraries will drop
     }
-    command = [sys.executable, "-m", "mlflow", "server", "--host", HOST, "--port", str(port), "--workers", "1"]
+    command = [sys.executable, "-m", "mlflow", "server", "--host", HOST, "--port", str(given.port), "--workers", "1"]
     command += ["--uvicorn-opts", "--log-level warning"]  # a line for each request would hide the address
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    # A session of its own: Ctrl-C reaches this process alone, which ends the server in good order.
     server = subprocess.Popen(command, env=environment, start_new_session=True)
     try:
-        while server.poll() is None and not _answers(port):
-            time.sleep(0.5)
-        if server.poll() is None:
-            print("It answers now.", flush=True)
         server.wait()
     finally:
-        with suppress(ProcessLookupError):  # it may have ended by itself
+        if server.poll() is None:
             os.killpg(server.pid, signal.SIGTERM)
-        server.wait()
+            server.wait()
 
 
 def address(port: int, experiment: str) -> str:
     """Where MLflow shows an experiment's runs as trainings, by validation perplexity."""
     order = urlencode({"workflowType": "machine_learning", "orderByKey": "metrics.`valid`", "orderByAsc": "true"})
     return f"http://{HOST}:{port}/#/experiments/{experiment}/runs?{order}"
-
-
-def _port(text: str) -> int:
-    port = above_zero(text)
-    if port > MOST:
-        raise argparse.ArgumentTypeError(f"{text!r} is above {MOST}")
-    return port
-
-
-def _answers(port: int) -> bool:
-    import socket
-
-    try:
-        socket.create_connection((HOST, port), timeout=1).close()
-    except OSError:
-        return False
-    return True
 
 
 def _check_free(port: int) -> None:
@@ -103,5 +74,5 @@ def _check_free(port: int) -> None:
         tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             tried.bind((HOST, port))
-        except OSError as error:
-            raise InputError(f"--port {port}: {error.strerror}; give another, as nplm ui --port 5050") from error
+        except (OSError, OverflowError) as error:
+            raise InputError(f"--port {port}: {error}; give another, as nplm ui --port 5050") from error

@@ -10,7 +10,7 @@ import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pipeline.commands.command import Parser, failed
+from pipeline.commands import Parser, failed
 from pipeline.config.base import ROOT
 from pipeline.data.errors import InputError
 

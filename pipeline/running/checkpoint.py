@@ -102,14 +102,8 @@ def claim(folder: Path, what: dict, code: Iterable[Path]) -> Iterator[Path]:
             leftover.unlink()
         yield path
         path.unlink(missing_ok=True)
-        run_id_file(path).unlink(missing_ok=True)
     finally:
         lock.release()  # the lock's file stays: to remove it would let two others each lock a file of that name
-
-
-def run_id_file(path: Path) -> Path:
-    """The file beside a checkpoint that keeps the id of the training's run in MLflow."""
-    return path.with_suffix(".run")
 
 
 def code_of(family: str) -> set[Path]:

@@ -9,42 +9,27 @@ from pathlib import Path
 from pipeline.data import record
 from pipeline.data.corpus import Corpus
 from pipeline.data.files import write_timing
-from pipeline.running import paper, tracking
-from pipeline.running.places import claimed, cost
+from pipeline.running import tracking
+from pipeline.running.app import claimed, cost
 
 
 @contextmanager
 def recorded(
-    stage: str, config: object, corpus: Corpus, first: bool = True, run_id_file: Path | None = None
+    stage: str, config: object, corpus: Corpus, first: bool = True, training: str = ""
 ) -> Iterator[tracking.Run]:
     """The run of a stage's configuration object on a corpus, with keys `data`, `out` and `timing`.
 
     `costs` of the run that the block gets are what it adds to its time, or says in its place. first: whether this is
-    the process that writes and tracks; another one only does its share of the work. run_id_file: see tracking.run.
+    the process that writes and tracks; another one only does its share of the work. training: see tracking.begin.
     """
-    made = record.describe(stage, config, corpus.counts["digest"])
+    made, start = record.describe(stage, config, corpus.counts["digest"]), time.perf_counter()
     if not first:
         yield tracking.Run()
         return
-    start = time.perf_counter()
-    data, out = Path(config.data), Path(config.out)
-    with claimed(out, Path(config.timing)), tracking.run(made, experiment_name(data), run_id_file) as tracked:
-        tracked.reads(data, made.data)
-        tracked.note(paper.notes(paper.table_of(out)).get(made.name, ""))
-        yield tracked
-        spent = cost(start) | tracked.costs
-        write_timing(Path(config.timing), {"stage": stage, "name": made.name, "seed": made.seed} | spent)
-        tracked.cost(spent)
+    data, out, timing = Path(config.data), Path(config.out), Path(config.timing)
+    with claimed(out, timing), tracking.running(made, data, training) as run:
+        yield run
+        spent = cost(start) | run.costs
+        write_timing(timing, {"stage": stage, "name": made.name, "seed": made.seed, "data": made.data} | spent)
         made.write(out)
-        tracked.files(*(out / name for name in FILES))
-
-
-FILES = (record.FILE, "metrics.json", "curve.csv")  # of a result, small enough to be shown in MLflow
-
-
-def experiment_name(data: Path) -> str:
-    """MLflow's experiment of a preprocessed corpus: nplm-brown, or of some of its texts alone nplm-brown-20-texts."""
-    if not (data / record.FILE).is_file():  # a corpus that preprocess did not write
-        return f"nplm-{data.name}"
-    corpus = record.read(data).config["corpus"]
-    return f"nplm-{corpus['name']}" + (f"-{corpus['texts']}-texts" if corpus["texts"] else "")
+        run.call(tracking.log, out, data, spent)

@@ -1,6 +1,7 @@
 """What a multirun adds to its jobs: one parent run in MLflow, and a table of the grid at the end."""
 
 import atexit
+import hashlib
 import os
 import shutil
 import signal
@@ -22,11 +23,8 @@ from pipeline.data.files import read_json
 from pipeline.reporting import figures, style
 from pipeline.running import tracking
 from pipeline.running.app import FAILURE, exit_code
-from pipeline.running.recorded import experiment_name
 
-FIGURES = ("valid", "valid_seen")  # a grid is there to choose, and test is not for choosing
-BEST = "best_valid"  # a grid's best validation perplexity, in MLflow
-LAUNCHER = "NPLM_LAUNCHER"  # the process of a multirun, as its jobs' environment has it
+SHOWN = ["valid", "valid_seen"]  # a grid is there to choose, and test is not for choosing
 SAVING = 10  # seconds that a job has to save its state
 
 
@@ -38,66 +36,102 @@ class Grid(Callback):
     """
 
     def __init__(self, table: str = ""):
-        self.table = table
+        self.table, self.run, self.launcher = table, tracking.Run(), os.getpid()
 
     def on_multirun_start(self, config: DictConfig, **kwargs: Any) -> None:
-        """Opens the parent run; the jobs, in this process or others, find it in their environment."""
+        """Opens the parent run."""
         if config.hydra.launcher._target_.endswith(".SlurmLauncher") and not shutil.which("srun"):
             sys.exit(exit_code("hydra/launcher=slurm: no srun here, so no SLURM; for this machine's cores: joblib"))
         for given in config.hydra.overrides.task:
             if given.lstrip("+").startswith(("out=", "timing=")):
                 sys.exit(exit_code(f"{given}: each job of a grid has a folder of its own; give hydra.sweep.dir=FOLDER"))
-        folder, varied = Path(config.hydra.sweep.dir), _varied(config)
+        given = OverridesParser.create().parse_overrides(list(config.hydra.overrides.task))
+        self.varied = [override.get_key_element() for override in given if override.is_sweep_override()]
+        self.varied += config.hydra.sweeper.get("params") or {}  # of a file of conf/search
         try:
-            if "data" not in varied:  # else each job would fail
+            if "data" not in self.varied:  # else each job would fail
                 read_corpus(config.data)
-            self.experiment = experiment_name(Path(config.data))
+            self.run.open(_begin, config)
         except InputError as error:  # Hydra would only warn
             sys.exit(exit_code(str(error)))
-        os.environ[LAUNCHER] = str(os.getpid())
-        name = f"{config.hydra.job.name} {folder.parent.name} {folder.name}"
-        self.parent = tracking.open_sweep(name, self.experiment, varied)
-        self.parent.parameters({"overrides": " ".join(config.hydra.overrides.task)})
         # Hydra calls on_multirun_end only where every job could be composed and none was interrupted.
-        atexit.register(self.parent.end, "FAILED")
+        atexit.register(self.run.end, "FAILED")
 
     def on_job_start(self, config: DictConfig, **kwargs: Any) -> None:
-        """A job in a process of its own, such as one of joblib's, ends when that of the multirun is gone."""
-        if os.environ.get(LAUNCHER) == str(os.getppid()):
+        """Says in the job's environment which run it stands under. A job in a process of its own, such as one of
+        joblib's, ends when that of the multirun is gone."""
+        if self.run.id:
+            os.environ |= {tracking.SWEEP: self.run.id, tracking.JOB: self.job_name(config.hydra.overrides.task)}
+        if self.launcher == os.getppid():
             _end_with_parent()
+
+    def job_name(self, overrides: list[str]) -> str:
+        """What tells a job from the others."""
+        return ", ".join([each for each in overrides if each.partition("=")[0] in self.varied] or overrides)
 
     def on_multirun_end(self, config: DictConfig, **kwargs: Any) -> None:
         """Writes grid.csv and its picture into the multirun's folder and prints it, the best first; exit code 1 where a
         job failed."""
-        atexit.unregister(self.parent.end)
-        folder = Path(config.hydra.sweep.dir)
-        table = collect(folder)
-        path, drawn_at = folder / "grid.csv", folder / "grid.svg"
+        atexit.unregister(self.run.end)
+        folder, failed, output = Path(config.hydra.sweep.dir), {}, ""
+        table, path, picture = collect(folder), folder / "grid.csv", folder / "grid.svg"
         table.to_csv(path, index=False)
-        drawn_at.unlink(missing_ok=True)  # of an earlier multirun there
-        failed = int((table["failure"] != "").sum())
+        picture.unlink(missing_ok=True)  # of an earlier multirun there
+        for job in table[table["failure"] != ""].itertuples():
+            failed[self.job_name(_overrides(folder / job.job))] = job.failure
         if table["valid"].notna().any():
-            drawn = style.alone(figures.search(table))
-            drawn_at.write_text(drawn, encoding="utf-8")
+            picture.write_text(style.alone(figures.search(table)), encoding="utf-8")
             if self.table and not failed:
                 table.drop(columns="failure").to_csv(self.table, index=False, float_format="%.2f")
-                Path(self.table).with_suffix(".svg").write_text(drawn, encoding="utf-8")
+                shutil.copyfile(picture, Path(self.table).with_suffix(".svg"))
+                output = digest(Path(self.table))
         print(f"\n{shown(table).to_string(index=False, float_format='%.2f', na_rep='')}\n")
-        print(*filter(Path.is_file, (path, drawn_at)), sep="\n")
-        failures = {
-            tracking.job_name(_overrides(folder / job)): reason
-            for job, reason in zip(table["job"], table["failure"], strict=True)
-            if reason
-        }
-        tracking.close_sweep(self.parent, self.experiment, failures)
-        best = {BEST: table["valid"].min()} if table["valid"].notna().any() else {}
-        self.parent.metrics({"jobs": len(table), "failed": failed} | best)
-        self.parent.files(path, drawn_at)
-        self.parent.end("FAILED" if failed else "FINISHED")
+        print(*filter(Path.is_file, (path, picture)), sep="\n")
+        self.run.call(_fail, self.run.id, Path(config.data), failed)
+        self.run.call(log, self.run.id, path, table, output)
+        self.run.end("FAILED" if failed else "FINISHED")
         if failed:
-            reasons = list(dict.fromkeys(failures.values()))
+            reasons = list(dict.fromkeys(failed.values()))
             why = reasons[0] if len(reasons) == 1 else f"{path} says why"
-            sys.exit(f"error: {failed} of {len(table)} jobs failed: {why}")
+            sys.exit(f"error: {len(failed)} of {len(table)} jobs failed: {why}")
+
+
+def log(run: str, file: Path, table: pd.DataFrame, output: str) -> None:
+    """Writes the table of a grid, and its picture beside the file, into a run. output: see digest; "" for none."""
+    mlflow, perplexities = tracking.mlflow(), table["valid"].astype(float)
+    best = {"best_valid": perplexities.min()} if perplexities.notna().any() else {}
+    mlflow.log_metrics({"jobs": len(table), "failed": int(perplexities.isna().sum())} | best, run_id=run)
+    for each in filter(Path.is_file, (file, file.with_suffix(".svg"))):
+        mlflow.log_artifact(str(each), run_id=run)
+    if output:
+        mlflow.MlflowClient().set_tag(run, tracking.OUTPUT, output)
+
+
+def digest(table: Path) -> str:
+    """By which publish knows a grid's run: sha256 of its table in reports/."""
+    return hashlib.sha256(table.read_bytes()).hexdigest()
+
+
+def _begin(config: DictConfig) -> str:
+    client, folder = tracking.open_store(), Path(config.hydra.sweep.dir)
+    experiment = tracking.open_experiment(client, Path(config.data))
+    name = f"{config.hydra.job.name} {folder.parent.name} {folder.name}"
+    run = tracking.create(client, experiment, name, {"stage": "sweep"} | tracking.code_state())
+    client.log_param(run, "overrides", " ".join(config.hydra.overrides.task))
+    return run
+
+
+def _fail(run: str, data: Path, failed: dict[str, str]) -> None:
+    """Says in the run of each failed job why; one that failed before it had a run gets one."""
+    client = tracking.open_store()
+    places = [experiment.experiment_id for experiment in client.search_experiments()]
+    jobs = client.search_runs(places, f"tags.`{tracking.PARENT}` = '{run}'")
+    begun = {job.info.run_name: job.info.run_id for job in jobs}
+    for name, reason in failed.items():
+        tags = {"stage": "train", tracking.PARENT: run}
+        job = begun.get(name) or tracking.create(client, tracking.open_experiment(client, data), name, tags)
+        client.set_tag(job, "failure", reason[:5000])
+        client.set_terminated(job, "FAILED")
 
 
 @cache  # one watch for all jobs of a process
@@ -122,31 +156,23 @@ def collect(folder: Path) -> pd.DataFrame:
     for job in sorted(jobs, key=lambda job: figures.by_number(job.name)):
         row = {"job": job.name} | dict(override.partition("=")[::2] for override in _overrides(job))
         metrics = read_json(job / "metrics.json") if (job / "metrics.json").is_file() else {}
-        row |= {key: metrics.get(key, float("nan")) for key in FIGURES}
+        row |= {key: metrics.get(key, float("nan")) for key in SHOWN}
         failure = job / FAILURE
-        row["failure"] = failure.read_text(encoding="utf-8").strip().split("\n")[-1] if failure.is_file() else ""
-        if not metrics and not row["failure"]:
-            row["failure"] = "stopped before its end"
+        row["failure"] = "" if metrics else "stopped before its end"
+        if failure.is_file():
+            row["failure"] = failure.read_text(encoding="utf-8").strip().split("\n")[-1]
         rows.append(row)
-    return pd.DataFrame(rows, columns=None if rows else ["job", *FIGURES, "failure"])
+    return pd.DataFrame(rows, columns=None if rows else ["job", *SHOWN, "failure"])
 
 
 def shown(table: pd.DataFrame) -> pd.DataFrame:
     """A grid's table as it is read: the best first, without columns that are empty or the same in every row."""
     if len(table) < 2:
         return table.drop(columns=[name for name in table if (table[name] == "").all()])
-    differ = [name for name in table if name in FIGURES or table[name].nunique(dropna=False) > 1]
+    differ = [name for name in table if name in SHOWN or table[name].nunique(dropna=False) > 1]
     return table[differ].sort_values("valid", kind="stable", na_position="last")
 
 
 def _overrides(job: Path) -> list[str]:
     """What the command line, or the grid, gave a job."""
     return OmegaConf.to_container(OmegaConf.load(job / ".hydra" / "overrides.yaml"))
-
-
-def _varied(config: DictConfig) -> list[str]:
-    """The keys in which the jobs of a multirun will differ: those with several values on the command line or in a file
-    of conf/search."""
-    given = OverridesParser.create().parse_overrides(list(config.hydra.overrides.task))
-    swept = [override.get_key_element() for override in given if override.is_sweep_override()]
-    return [*swept, *(config.hydra.sweeper.get("params") or {})]

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from pipeline.running.keys import ROOT
+from pipeline.config.base import ROOT
 
 from . import given
 from .few import Few

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from pipeline.commands.publisher import OUTPUT
-from pipeline.running.keys import ROOT
+from pipeline.config.base import ROOT
+from pipeline.running.tracking import OUTPUT
 
 from .few import Few
 from .trial import Trial, differs
@@ -94,7 +94,8 @@ def _tried(few: Few, sent: signal.Signals, name: str, folder: Path, stage: str) 
     if said:
         return said
     files = [path.relative_to(folder).as_posix() for path in folder.rglob("*")]
-    left = [path for path in files if "/." in f"/{path}" or path.endswith((".pt", ".run"))]
+    ours = (path for path in files if not path.startswith("mlartifacts/"))  # where MLflow keeps what it half uploaded
+    left = [path for path in ours if "/." in f"/{path}" or path.endswith(".pt")]
     if left:
         return f"left over: {left[:3]}"
     return "a run in MLflow is open" if (folder / "mlflow.db").is_file() and _open_runs(folder) else ""

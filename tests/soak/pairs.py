@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from pipeline.running.keys import ROOT
+from pipeline.config.base import ROOT
 
 from .few import Few
 from .kills import checkout, published

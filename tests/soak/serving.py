@@ -18,8 +18,8 @@ from pathlib import Path
 import psutil
 import requests
 
-from pipeline.commands import served
-from pipeline.running.keys import ROOT
+from pipeline.config.base import ROOT
+from pipeline.models import served
 
 from .few import Few
 from .trial import Trial

@@ -16,7 +16,8 @@ from pathlib import Path
 
 SECONDS = 300  # after which a call hangs
 PRELOADED = ["mlflow", "mlflow.store.tracking.sqlalchemy_store", "mlflow.store.tracking.rest_store", "numba"]
-PRELOADED += [f"pipeline.commands.{verb}" for verb in ("score", "compare", "neighbours", "models", "user_text")]
+PRELOADED += [f"pipeline.commands.{name}" for name in ("score", "compare", "neighbours")]
+PRELOADED += ["pipeline.models.by_name", "pipeline.models.user_text"]
 
 
 @dataclass(frozen=True)

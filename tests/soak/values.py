@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from pipeline.running.keys import Key, keys
+from pipeline.config.base import Key, keys
 
 from .few import Few
 from .trial import Trial, bits, call, refused

@@ -15,11 +15,11 @@ from mlflow.pyfunc import PythonModel
 from mlflow.types import ColSpec, DataType, Schema
 from mlflow.types.schema import Array, Object, Property
 
-from pipeline.commands import models, user_text
 from pipeline.core.common.evaluation import perplexity
 from pipeline.data.corpus import read_corpus
 from pipeline.data.errors import InputError
 from pipeline.data.files import read_json
+from pipeline.models import by_name, user_text
 
 LONGEST = 100_000  # characters of a text, some 20,000 words; the answer takes twenty times as many
 EXAMPLE = pd.DataFrame({"text": ["The jury said that the election was fair."]})
@@ -48,32 +48,26 @@ class Served(PythonModel):
         folder = Path(context.artifacts["model"])
         self.corpus = read_corpus(folder / "data")
         name = read_json(folder / "name.json")["name"]
-        self.model = models.load(name, self.corpus, [folder / "predictions"], folder / "clusters")
+        self.model = by_name.load(name, self.corpus, [folder / "predictions"], folder / "clusters")
 
     def predict(self, context, model_input: pd.DataFrame, params: dict | None = None) -> pd.DataFrame:
         """One line a text: its words, marks included, each with its natural-log probability, and the perplexity; or
         why there are none."""
         texts = model_input["text"] if "text" in model_input else [None] * len(model_input)
         # As objects: a perplexity that is not there is null then, where NaN is no JSON.
-        return pd.DataFrame([self._answer(text) for text in texts], dtype=object)
+        return pd.DataFrame([self._answer(each) for each in texts], dtype=object)
 
-    def _answer(self, text: str | None) -> dict:
+    def _answer(self, given: str | None) -> dict:
         try:
-            return self._scored(text) | {"error": None}
+            if not isinstance(given, str):
+                raise InputError("no text: give one as `text`")
+            if len(given) > LONGEST:
+                raise InputError(f"{len(given):,} characters; at most {LONGEST:,} are scored at once: send parts")
+            scored = user_text.scored(user_text.words_of(given, self.corpus), self.model, self.corpus)
         except InputError as error:
             return {"words": [], "perplexity": None, "error": str(error)}
-
-    def _scored(self, text: str | None) -> dict:
-        if not isinstance(text, str):
-            raise InputError("no text: give one as `text`")
-        if len(text) > LONGEST:
-            raise InputError(f"{len(text):,} characters; at most {LONGEST:,} are scored at once: send parts")
-        words = user_text.words_of(text, self.corpus)
-        scored = user_text.scored(words, self.model, self.corpus)
-        return {
-            "words": scored.to_dict("records"),
-            "perplexity": float(perplexity(scored["log_probability"].to_numpy())),
-        }
+        total = float(perplexity(scored["log_probability"].to_numpy()))
+        return {"words": scored.to_dict("records"), "perplexity": total, "error": None}
 
 
 set_model(Served())

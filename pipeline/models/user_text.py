@@ -9,14 +9,16 @@ from itertools import chain, product
 import numpy as np
 import pandas as pd
 
-from pipeline.commands.models import LanguageModel
 from pipeline.core.common.symbols import NUMBER, UNKNOWN
-from pipeline.core.readers import senate
-from pipeline.core.text.pieces import Piece, fold, paragraphs, read_lines, read_plain, read_tokens, stream
+from pipeline.core.readers import tokens as tokenised
+from pipeline.core.text.build import reader
+from pipeline.core.text.pieces import Piece, fold, paragraphs, stream
 from pipeline.core.text.vocabulary import PROPER
 from pipeline.data.corpus import Corpus
 from pipeline.data.errors import InputError
+from pipeline.models.by_name import LanguageModel
 
+PRINTED = ("senate", "plain", "lines")  # formats of text as it is printed
 CONTEXT = 32  # marks before a text: more than any model looks back
 OPENING = re.compile(r'(?:(?<=[\s(\[-])|^)"|\u201c')  # a straight quotation mark that opens, or a printed one
 DASH = re.compile(r"--+|\u2014|(?<!\d)\u2013|\u2013(?!\d)")
@@ -43,14 +45,13 @@ def words_of(text: str, corpus: Corpus, tokens: bool = False) -> list[str]:
 def _tokenised(lines: Iterable[str], corpus: Corpus) -> Iterator[Piece]:
     """A paragraph a line; an empty line is one only where it is in the corpus."""
     kept = corpus.counts["format"] == "tokens"
-    return read_tokens(line for line in lines if kept or line.strip())
+    return tokenised.pieces(line for line in lines if kept or line.strip())
 
 
 def _printed(lines: Iterable[str], corpus: Corpus) -> Iterator[Piece]:
     """A text as it is printed, paragraphs as in the corpus: a line each, or blank lines between them."""
-    readers = {"senate": partial(paragraphs, words_of=senate.words_of), "plain": read_plain, "lines": read_lines}
-    if corpus.counts["format"] in readers:
-        return readers[corpus.counts["format"]](lines)
+    if corpus.counts["format"] in PRINTED:
+        return reader(corpus.counts["format"]).pieces(lines)
     # Others were tokenised before we had them, by rules that only their vocabulary shows.
     known = whole_words(corpus)
     return paragraphs(map(partial(_spelled, known=known), lines), partial(_whole, known=known))
@@ -107,8 +108,8 @@ def ids_of(words: list[str], corpus: Corpus) -> np.ndarray:
     else:
         folded = words
     proper = place.get(PROPER, 0)
-    found = [place.get(key, proper if word[:1].isupper() else 0) for key, word in zip(folded, words, strict=True)]
-    return np.array(found, dtype=np.int64)
+    ids = [place.get(key, proper if word[:1].isupper() else 0) for key, word in zip(folded, words, strict=True)]
+    return np.array(ids, dtype=np.int64)
 
 
 def unknown(ids: np.ndarray, corpus: Corpus) -> np.ndarray:

@@ -4,21 +4,26 @@ training ids (a second or two), mixtures from their components. How each was mad
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from tqdm import tqdm
 
-from pipeline.commands.command import CLUSTERS, PLACES
+from pipeline.config.ngram import Ngram
 from pipeline.core.common import evaluation, mixture
 from pipeline.core.ngrams import bins, build, counts, interpolated
-from pipeline.data import record
+from pipeline.data import ngrams, record
 from pipeline.data.corpus import Corpus
 from pipeline.data.errors import InputError
 from pipeline.data.files import read_json
 from pipeline.running import paper
 
-STAGES = ("train", "ngram", "mix")  # whose models can be loaded
+if TYPE_CHECKING:  # n-grams don't wait for torch
+    from pipeline.core.networks.base import Network
+
+TABLES = tuple(Path("predictions", table) for table in ("table1", "beyond", "later"))  # the first that has a model
+CLUSTERS = Path("clusters/brown")
+STAGES = ("train", "ngram", "mix")  # whose results are models
 
 
 class LanguageModel(Protocol):
@@ -39,14 +44,31 @@ class NgramModel:
     words: int  # of the vocabulary
 
     def log_probabilities(self, before: np.ndarray, ids: np.ndarray) -> np.ndarray:
-        """See LanguageModel."""
         return self.counted.log_probabilities(before, ids)
 
     def next(self, before: np.ndarray) -> np.ndarray:
-        """One stream in which each word of the vocabulary stands after the same context."""
+        # One stream in which each word of the vocabulary stands after the same context.
         context = before[len(before) - min(self.counted.order - 1, len(before)) :]
         stream = np.concatenate([np.tile(context, (self.words, 1)), np.arange(self.words)[:, None]], 1)
         return self.counted.log_probabilities(before[:0], stream.ravel())[len(context) :: len(context) + 1]
+
+
+@dataclass(frozen=True)
+class NetworkModel:
+    """A trained network. One that reads in order would read all the marks that fill up the words before a text."""
+
+    network: "Network"
+    mark: int
+
+    def log_probabilities(self, before: np.ndarray, ids: np.ndarray) -> np.ndarray:
+        with tqdm(total=len(ids), unit="w", unit_scale=True, desc="scoring", delay=1, disable=None) as bar:
+            return self.network.score(ids, self._context(before), self.mark, progress=bar.update)
+
+    def next(self, before: np.ndarray) -> np.ndarray:
+        return self.network.next(self._context(before), self.mark)
+
+    def _context(self, before: np.ndarray) -> np.ndarray:
+        return np.trim_zeros(before - self.mark, "f") + self.mark if self.network.in_order else before
 
 
 @dataclass(frozen=True)
@@ -58,11 +80,9 @@ class Treated:
     share: float
 
     def log_probabilities(self, before: np.ndarray, ids: np.ndarray) -> np.ndarray:
-        """See LanguageModel."""
         return evaluation.apply_share(self.model.log_probabilities(before, ids), ids, self.unseen, self.share)
 
     def next(self, before: np.ndarray) -> np.ndarray:
-        """See LanguageModel."""
         every = np.arange(len(self.unseen))
         return evaluation.apply_share(self.model.next(before), every, self.unseen, self.share)
 
@@ -76,14 +96,12 @@ class Mixture:
     counts: counts.Counts | None  # of the training part, for the bins
 
     def log_probabilities(self, before: np.ndarray, ids: np.ndarray) -> np.ndarray:
-        """See LanguageModel."""
         parts = np.stack([model.log_probabilities(before, ids) for model in self.models])
         if self.counts is None:
             return mixture.mix(parts, self.weights)
         return bins.mix(parts, interpolated.context_bins(self.counts, before, ids), self.weights)
 
     def next(self, before: np.ndarray) -> np.ndarray:
-        """See LanguageModel."""
         weights = self.weights
         if self.counts is not None:
             place = np.zeros(1, dtype=np.int64)
@@ -91,80 +109,75 @@ class Mixture:
         return mixture.mix(np.stack([model.next(before) for model in self.models]), weights)
 
 
-def find(name: str, corpus: Corpus, places: Sequence[str | Path]) -> tuple[Path, record.Record]:
-    """The folder and the run of a model named `mlp1/2`, or `mlp1` for seed 0, in the first of the places that has it.
+def find(name: str, corpus: Corpus, tables: Sequence[str | Path]) -> tuple[Path, record.Record]:
+    """The folder and the run of a model named `mlp1/2`, or `mlp1` for seed 0, in the first of the tables that has it.
     The paper's name of a row, such as `MLP2`, will do.
 
     Raises InputError where none has it, with the models that are there, or where it is of another corpus.
     """
-    places, name = [Path(place) for place in places], paper.model_of(name)
-    for place in places:
-        folder = place / (name if "/" in name else f"{name}/0")
+    tables, name = [Path(table) for table in tables], paper.model_of(name)
+    for table in tables:
+        folder = table / (name if "/" in name else f"{name}/0")
         if (folder / record.FILE).is_file():
             made = record.read(folder)
             record.check_corpus(made, folder, corpus)
             return folder, made
-    found = [path for place in places for path in sorted(place.glob(f"*/*/{record.FILE}"))]
-    there = dict.fromkeys(path.parts[-3] for path in found if record.read(path.parent).stage in STAGES)
+    files = (path for table in tables for path in sorted(table.glob(f"*/*/{record.FILE}")))
+    there = dict.fromkeys(path.parts[-3] for path in files if record.read(path.parent).stage in STAGES)
     raise InputError(
-        f"no model {name!r} in {', '.join(map(str, places))}; there are: {', '.join(there) or 'none, run `make repro`'}"
+        f"no model {name!r} in {', '.join(map(str, tables))}; there are: {', '.join(there) or 'none, run `make repro`'}"
     )
 
 
-def folders(name: str, corpus: Corpus, places: Sequence[Path]) -> dict[str, Path]:
+def folders(name: str, corpus: Corpus, tables: Sequence[Path]) -> dict[str, Path]:
     """What it takes to load a model: its folder, and those of the models that it mixes, by their names."""
-    folder, run = find(name, corpus, places)
-    found = {name: folder}
-    for part in run.config["mix"]["components"] if run.stage == "mix" else []:
-        found |= folders(part, corpus, places)
-    return found
+    folder, made = find(name, corpus, tables)
+    needed = {name: folder}
+    for part in made.config["mix"]["components"] if made.stage == "mix" else []:
+        needed |= folders(part, corpus, tables)
+    return needed
 
 
 def load(
-    name: str, corpus: Corpus, places: Sequence[str | Path] = PLACES, clusters: str | Path = CLUSTERS
+    name: str, corpus: Corpus, tables: Sequence[str | Path] = TABLES, clusters: str | Path = CLUSTERS
 ) -> LanguageModel:
     """A model by its name; see find. clusters: folder with <number of classes>/classes.csv.
 
     Raises InputError as find does, and for what gives no probabilities of new text.
     """
-    folder, run = find(name, corpus, places)
-    model = _without_share(folder, run, corpus, places, clusters)
+    folder, _ = find(name, corpus, tables)
+    model = _without_share(name, corpus, tables, clusters)
     return Treated(model, corpus.unseen, read_json(folder / "metrics.json")["share"])
 
 
-def _without_share(
-    folder: Path, run: record.Record, corpus: Corpus, places: Sequence[Path], clusters: Path
-) -> LanguageModel:
-    if run.stage == "mix":
-        return _mixture(folder, run, corpus, places, clusters)
-    if run.stage == "train":
-        from pipeline.commands.networks import NetworkModel
+def _without_share(name: str, corpus: Corpus, tables: Sequence[Path], clusters: Path) -> LanguageModel:
+    folder, made = find(name, corpus, tables)
+    if made.stage == "mix":
+        parts = made.config["mix"]["components"]
+        models = [_without_share(part, corpus, tables, clusters) for part in parts]
+        return _mixture(models, parts, folder / "weights.json", corpus)
+    if made.stage == "train":
         from pipeline.data.weights import read_network
 
         return NetworkModel(read_network(folder, len(corpus.vocabulary)), corpus.mark)
-    if run.stage == "ngram":
-        return _ngram(folder, run, corpus, clusters)
-    raise InputError(f"{folder} can't be loaded: it holds what the stage {run.stage} found, and no model")
+    if made.stage == "ngram":
+        try:
+            with tqdm(desc=f"counting for {made.name}", bar_format="{desc}", leave=False, disable=None):
+                counted = ngrams.fit(Ngram.model_validate(made.config["ngram"]), corpus, clusters)
+        except InputError as error:
+            raise InputError(f"{folder} can't be counted again: {error}") from error
+        return NgramModel(counted, len(corpus.vocabulary))
+    raise InputError(f"{folder} can't be loaded: it holds a result of the stage {made.stage}, and no model")
 
 
-def _ngram(folder: Path, run: record.Record, corpus: Corpus, clusters: Path) -> NgramModel:
-    try:
-        with tqdm(desc=f"counting for {run.name}", bar_format="{desc}", leave=False, disable=None):
-            counted = build.fit(build.Ngram(**run.config["ngram"]), corpus, clusters)
-    except InputError as error:
-        raise InputError(f"{folder} can't be counted again: {error}") from error
-    return NgramModel(counted, len(corpus.vocabulary))
-
-
-def _mixture(folder: Path, run: record.Record, corpus: Corpus, places: Sequence[Path], clusters: Path) -> Mixture:
-    names, weights = run.config["mix"]["components"], read_json(folder / "weights.json")
-    models = [_without_share(*find(name, corpus, places), corpus, places, clusters) for name in names]
+def _mixture(models: list[LanguageModel], names: list[str], file: Path, corpus: Corpus) -> Mixture:
+    weights = read_json(file)
     if list(weights) == names:
         return Mixture(models, np.array(list(weights.values())), None)
     try:
         fitted = {int(q): np.array([a[name] for name in names]) for q, a in weights.items() if q != "everywhere"}
         everywhere = np.array([weights["everywhere"][name] for name in names])
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise InputError(f"{folder / 'weights.json'} has no weights of {', '.join(names)}: mix again") from error
+        raise InputError(f"{file} has no weights of {', '.join(names)}: mix again") from error
     counted = counts.count(corpus.train, interpolated.ORDER - 1, len(corpus.vocabulary))
     return Mixture(models, bins.BinWeights(fitted, everywhere), counted)
