@@ -127,17 +127,3 @@ def test_a_network_that_reads_no_stream_is_refused(few, trained):
     places = [f"predictions=[{trained}/predictions]", "network=mlp9"]
     with pytest.raises(InputError, match="network=mlp9: the feedforward family reads no stream in order"):
         run(adapt, "refused", few, trained, *places)
-
-
-@pytest.mark.parametrize(
-    ("given", "says"),
-    [
-        (["adapt.thetas=[-1]"], r"adapt\.thetas=\[-1"),
-        (["adapt=dynamic", "adapt.rates=[]"], r"adapt\.rates=\[\]"),
-        (["adapt.rates=[1e-4]"], r"adapt\.kind=cache has no it"),
-        (["adapt=dynamic", "adapt.decays=null"], r"adapt\.decays=None: adapt\.kind=dynamic needs it"),
-    ],
-)
-def test_values_to_try_are_checked(given, says):
-    with pytest.raises(InputError, match=says):
-        composed("adapt", adapt.Config, *given)

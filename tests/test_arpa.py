@@ -1,6 +1,5 @@
 """Models go to ARPA files and come back; KenLM reads ours and gives the same probabilities."""
 
-import gzip
 import math
 
 import numpy as np
@@ -127,15 +126,6 @@ def test_the_stage_exports_and_reads_and_gives_the_same_arrays(few, tmp_path):
     for split in ("valid", "test"):
         one, other = (read_predictions(tmp_path / name, split, len(corpus.ids(split))) for name in ("own", "back"))
         assert other == pytest.approx(one, abs=1e-5)
-
-
-def test_a_truncated_file_is_an_error_that_names_it(few, tmp_path):
-    path = tmp_path / "cut.arpa.gz"
-    path.write_bytes(gzip.compress(TOY.encode())[:-12])
-    with pytest.raises(InputError, match=r"cut\.arpa\.gz"):
-        ngram.main(
-            composed("ngram", ngram.Config, f"data={few}", "ngram=arpa", f"ngram.path={path}", f"out={tmp_path}")
-        )
 
 
 @pytest.mark.peers

@@ -4,9 +4,8 @@ import itertools
 
 import numpy as np
 import pytest
-from conftest import brown_contexts, composed
+from conftest import brown_contexts
 
-from pipeline import cluster
 from pipeline.data.errors import InputError
 from pipeline.ngrams import class_file, classes, exchange
 
@@ -101,10 +100,3 @@ def test_the_file_of_classes_comes_back_and_fits_its_vocabulary_alone(tmp_path):
     assert lines[1:3] == ["0,null,2", "0,NA,1"]
     with pytest.raises(InputError, match="not the classes of this vocabulary"):
         class_file.read(tmp_path / "classes.csv", [*words, "more"])
-
-
-def test_impossible_numbers_of_classes_are_named(few):
-    with pytest.raises(InputError, match="classes=1"):
-        composed("cluster", cluster.Config, "classes=1")
-    with pytest.raises(InputError, match="classes=99999: more than the"):
-        cluster.main(composed("cluster", cluster.Config, "classes=99999", f"data={few}"))

@@ -105,14 +105,6 @@ def test_what_a_claim_asks_for_follows_from_the_printed_figures(better, than, sp
     assert claims.printed(claim, ROWS, split) == pytest.approx(says)
 
 
-def test_a_claim_about_figures_that_the_paper_does_not_print_is_refused():
-    claim = claims.Claim("the best", "section 0", ["mlp1"], ["ours"], "as much")
-    with pytest.raises(InputError, match="'the best' is of kind as much, and the paper prints no figures for it"):
-        claims.printed(claim, ROWS, "test")
-    with pytest.raises(InputError, match="is of kind far: choose better, as much, at most"):
-        claims.Claim("the best", "section 0", ["mlp1"], ["ours"], "far")
-
-
 def filled(folder, corpus, **models):
     """Models with the mean log-probabilities per token that are named, of each seed: the same on each reading."""
     for name, seeds in models.items():
@@ -169,12 +161,6 @@ def test_one_seed_is_said_of_networks_and_the_date_of_a_claim_that_was_added_lat
     text = (tmp_path / "claims.md").read_text()
     assert text.count(", yes, one seed |") == 4 and text.count("one seed |") == 4
     assert "networks win (added 2026-11-23, its figures known)" in text and "above 0" in text
-
-
-def test_what_stands_twice_is_refused():
-    pair = claims.Pair("orders", "kn5", "kn3")
-    with pytest.raises(InputError, match="claims: 'orders' stands there twice"):
-        claims.Config([], [pair, pair], None, "", "", "")
 
 
 def curves(folder, **perplexities):
