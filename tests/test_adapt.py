@@ -10,7 +10,6 @@ from test_network import V
 from pipeline import adapt, train
 from pipeline.data import evaluation
 from pipeline.data.corpus import read_corpus
-from pipeline.data.errors import InputError
 from pipeline.data.files import read_json
 from pipeline.data.predictions import read_predictions
 from pipeline.networks import cache, dynamic
@@ -121,9 +120,3 @@ def test_what_a_model_learns_from_is_chosen_on_validation(few, trained, way):
         for folder in (out, trained / "predictions" / "lstm" / "0")
     )
     assert valid < itself * 1.001
-
-
-def test_a_network_that_reads_no_stream_is_refused(few, trained):
-    places = [f"predictions=[{trained}/predictions]", "network=mlp9"]
-    with pytest.raises(InputError, match="network=mlp9: the feedforward family reads no stream in order"):
-        run(adapt, "refused", few, trained, *places)

@@ -3,7 +3,6 @@
 import hashlib
 import io
 import tarfile
-import tracemalloc
 
 import numpy as np
 import pytest
@@ -212,25 +211,6 @@ def test_which_press_releases_are_usable(words, commas, ends, kept):
     text = " ".join(f"word{sign}" for sign in signs + [""] * (words - len(signs)))
     assert len(text.split()) == words
     assert senate.usable(text) is kept
-
-
-def test_what_stays_in_memory_is_a_number_a_word(tmp_path, monkeypatch):
-    """All words on one line, in pieces that are small here: of twice the words, twice the ids of 4 bytes are more."""
-    monkeypatch.setattr(vocabulary, "CHUNK", 10_000)
-    monkeypatch.setattr(preprocess, "LONGEST", 10_000)
-    text = tmp_path / "long.txt"
-    config = composed("preprocess", preprocess.Config, "corpus=text", f"corpus.raw={text}", f"out={tmp_path}/out")
-    peaks = []
-    for words in (200_000, 400_000):
-        text.write_text(" ".join(f"w{k % 997}" for k in range(words)))
-        tracemalloc.start()
-        try:
-            preprocess.main(config)
-            peaks.append(tracemalloc.get_traced_memory()[1])
-        finally:
-            tracemalloc.stop()
-        assert read_corpus(tmp_path / "out").counts["words"] == words
-    assert peaks[1] - peaks[0] < 5 * 200_000  # a little more than 4 bytes, for the ids have room to grow
 
 
 @pytest.mark.parametrize("option", ["corpus.train=2000000", "corpus.train=0.9 corpus.valid=0.2", "corpus.raw=/nowhere"])

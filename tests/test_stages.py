@@ -4,7 +4,6 @@ import itertools
 import json
 import os
 import re
-import resource
 import shutil
 import signal
 import subprocess
@@ -85,16 +84,6 @@ def test_wrong_configuration_ends_in_one_clear_line(stage, arguments, named):
     ended = stage("train", *arguments)
     assert (ended.returncode, ended.stdout, ended.stderr.count("\n")) == (2, "", 1)
     assert ended.stderr.startswith("error: ") and named in ended.stderr
-
-
-def test_a_mistyped_path_makes_no_folders(stage, few, tmp_path):
-    """Far from the checkout, the folder of the call and the temporary one, only `out` itself is made."""
-    (tmp_path / "temporary").mkdir()
-    wrong = tmp_path / "no" / "such"
-    elsewhere = stage.environment | {"TMPDIR": str(tmp_path / "temporary")}
-    ended = stage("train", *TINY, f"data={few}", f"out={wrong}", env=elsewhere)
-    assert ended.returncode == 2 and f"mkdir -p {wrong.parent}" in ended.stderr
-    assert not wrong.parent.exists()
 
 
 ONE = ["-m", "pipeline.train"]
@@ -402,13 +391,6 @@ def test_the_jobs_of_a_grid_end_when_it_is_killed(stage, few, tmp_path):
         grid.wait()
     _, alive = psutil.wait_procs(jobs, timeout=30)
     assert len(jobs) >= 2 and not alive
-
-
-def test_a_disk_that_takes_no_more_is_one_line(stage, few, tmp_path):
-    given = ["ngram=kn3", f"data={few}", f"out={tmp_path}/out", "hydra/job_logging=disabled"]
-    ended = stage("ngram", *given, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000)))
-    assert (ended.returncode, ended.stderr.count("\n")) == (2, 1)
-    assert "is there room on the disks of out" in ended.stderr
 
 
 @pytest.mark.peers
