@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 import torch
 
-from benchmarks import __main__ as command
 from benchmarks import contestants, race, setting, zipf
 from benchmarks.contestants import full
 from pipeline.networks.base import Architecture, contexts
@@ -81,10 +80,6 @@ def test_the_race_counts_seconds_of_the_whole_machine(monkeypatch):
     assert table["words/s of the machine"].tolist() == [50, 50, 40 / 9, 100, 80]
     assert table["s on all cores"].tolist() == [1, 2, 2, 1, 2]
     assert table["times ours"].tolist() == [2, 1.6, 0, 1, 1]
-    text = command.race_text(race.table(runs).reset_index())
-    assert "mlp9: 2.00 times the words a second" in text and "(sparse) with a network" in text
-    assert "1.60 times fewer machine-seconds than sparse" in text and "300.0: 40.0 and 25.0 s" in text
-    assert "Not reached: the best perplexity of full (290.0 in 450.0 s)**; ours comes to 299.0 in 25.0 s" in text
 
 
 def test_synthetic_ids_follow_zipf():
