@@ -19,6 +19,9 @@ from pipeline.data.record import Record
 from pipeline.running.app import ROOT
 
 torch.set_num_threads(1)
+os.environ["MLFLOW_TRACKING_URI"] = (
+    "sqlite:////nowhere/mlflow.db"  # a stage that a test calls as a function tracks nothing
+)
 FEW = ["corpus.texts=20", "corpus.train=0.7", "corpus.valid=0.15"]
 
 

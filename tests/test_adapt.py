@@ -12,7 +12,6 @@ from pipeline.core.common import evaluation
 from pipeline.core.networks.base import build
 from pipeline.core.streams import cache, dynamic
 from pipeline.data.corpus import read_corpus
-from pipeline.data.errors import InputError
 from pipeline.data.files import read_json
 from pipeline.data.predictions import read_predictions
 
@@ -121,23 +120,3 @@ def test_what_a_model_learns_from_is_chosen_on_validation(few, trained, way):
         for folder in (out, trained / "predictions" / "lstm" / "0")
     )
     assert valid < itself * 1.001
-
-
-def test_a_network_that_reads_no_stream_is_refused(few, trained):
-    places = [f"predictions=[{trained}/predictions]", "network=mlp9"]
-    with pytest.raises(InputError, match="network=mlp9: the feedforward family reads no stream in order"):
-        run(adapt, "refused", few, trained, *places)
-
-
-@pytest.mark.parametrize(
-    ("given", "says"),
-    [
-        (["adapt.thetas=[-1]"], r"adapt\.thetas=\[-1"),
-        (["adapt=dynamic", "adapt.rates=[]"], r"adapt\.rates=\[\]"),
-        (["adapt.rates=[1e-4]"], r"adapt\.kind=cache has no it"),
-        (["adapt=dynamic", "adapt.decays=null"], r"adapt\.decays=None: adapt\.kind=dynamic needs it"),
-    ],
-)
-def test_values_to_try_are_checked(given, says):
-    with pytest.raises(InputError, match=says):
-        composed("adapt", adapt.Config, *given)

@@ -1,6 +1,5 @@
 """Models go to ARPA files and come back; KenLM reads ours and gives the same probabilities."""
 
-import gzip
 import math
 
 import numpy as np
@@ -77,18 +76,13 @@ def test_an_order_without_words_of_ours_is_no_order():
     [
         (("-0.2\ta b", "-0.2\ta"), r"line 12: not 'log10 P, 2 words"),
         (("-0.2\ta b", "x\ta b"), r"line 12: not a number"),
-        (("-0.2\ta b", "0.2\ta b"), r"line 12: no log10 of a probability"),
         (("-0.2\ta b\n", ""), r"line 14: 1 2-grams end here where the head says 2"),
-        (("\\2-grams:", "\\3-grams:"), r"line 11: .*3-grams"),
         (("\\end\\", ""), r"line 15: the file ends without"),
         (("\\data\\", "data"), r"no \\data\\ in it"),
         (("-0.4\t<s> a", "-0.4\ta b"), r"line 13: this n-gram has a line already"),
         (("<unk>", "x"), r"no <unk> among its 1-grams"),
-        (("-0.5237\tb", "-0.5237\ta"), r"line 9: this n-gram has a line already"),
         (("-0.5237\tb", "-1.5\tb"), r"its 1-grams' probabilities sum to 0\.732"),
-        (("a\t-0.3", "a\t400"), r"after 'a' the probabilities sum to inf"),
         (("a\t-0.3", "a"), r"after 'a' the probabilities sum to 1\.33"),
-        (("ngram 1=4", "ngram 1=1", 1), r"4 1-grams end here"),
     ],
     ids=str,
 )
@@ -99,17 +93,14 @@ def test_malformed_files_name_the_line(change, says):
 
 
 def test_what_is_no_distribution_is_refused():
-    """A file that has `<unk>` alone, and one of ours whose back-offs are gone, or one of whose n-grams is likelier."""
-    with pytest.raises(InputError, match="it has 1 of the 5 words"):
-        arpa.read(["\\data\\", "ngram 1=1", "", "\\1-grams:", "0\t<unk>", "", "\\end\\"], WORDS)
+    """A file of ours whose back-offs are gone, or one of whose n-grams is likelier."""
     lines = list(arpa.write(kneser_ney.fit(counts.count(TRAIN, 3, 5), fallback=True), WORDS))
     without = ["\t".join(line.split("\t")[:2]) for line in lines]
-    with pytest.raises(InputError, match="the probabilities sum to"):
-        arpa.read(without, WORDS)
     place = lines.index("\\3-grams:") + 1
     likelier = [*lines[:place], "\t".join(["-0.01", *lines[place].split("\t")[1:]]), *lines[place + 1 :]]
-    with pytest.raises(InputError, match="the probabilities sum to"):
-        arpa.read(likelier, WORDS)
+    for wrong in (without, likelier):
+        with pytest.raises(InputError, match="the probabilities sum to"):
+            arpa.read(wrong, WORDS)
 
 
 def test_a_longer_ngram_whose_beginning_has_no_line_is_an_error():
@@ -128,15 +119,6 @@ def test_the_stage_exports_and_reads_and_gives_the_same_arrays(few, tmp_path):
     for split in ("valid", "test"):
         one, other = (read_predictions(tmp_path / name, split, len(corpus.ids(split))) for name in ("own", "back"))
         assert other == pytest.approx(one, abs=1e-5)
-
-
-def test_a_truncated_file_is_an_error_that_names_it(few, tmp_path):
-    path = tmp_path / "cut.arpa.gz"
-    path.write_bytes(gzip.compress(TOY.encode())[:-12])
-    with pytest.raises(InputError, match=r"cut\.arpa\.gz"):
-        ngram.main(
-            composed("ngram", ngram.Config, f"data={few}", "ngram=arpa", f"ngram.path={path}", f"out={tmp_path}")
-        )
 
 
 @pytest.mark.peers

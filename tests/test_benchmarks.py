@@ -1,14 +1,12 @@
 """The benchmark compares like with like, and its sums are right."""
 
 from importlib import import_module
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 import torch
 
-from benchmarks import __main__ as command
 from benchmarks import contestants, race, setting, zipf
 from benchmarks.contestants import full
 from pipeline.core.families.feedforward import Network
@@ -84,76 +82,9 @@ def test_the_race_counts_seconds_of_the_whole_machine(monkeypatch):
     assert table["words/s of the machine"].tolist() == [50, 50, 40 / 9, 100, 80]
     assert table["s on all cores"].tolist() == [1, 2, 2, 1, 2]
     assert table["times ours"].tolist() == [2, 1.6, 0, 1, 1]
-    text = command.race_text(race.table(runs).reset_index())
-    assert "mlp9: 2.00 times the words a second" in text and "(sparse) with a network" in text
-    assert "1.60 times fewer machine-seconds than sparse" in text and "300.0: 40.0 and 25.0 s" in text
-    assert "Not reached: the best perplexity of full (290.0 in 450.0 s)**; ours comes to 299.0 in 25.0 s" in text
-
-
-def test_each_contestant_has_the_same_trials(monkeypatch):
-    """So many core-seconds, halved choice by choice; the best that these showed wins."""
-    asked = []
-
-    def in_processes(function, arguments, at_once=0):
-        asked.append([run for run, _ in arguments])
-        return [
-            {
-                "seconds": run.words * run.epochs * 1e-4,
-                "words": run.words * run.epochs,
-                "share": 300 - 1e3 * run.choice["rate"] - run.choice["dropout"] - run.choice["weight_decay"],
-            }
-            for run, _ in arguments
-        ]
-
-    monkeypatch.setattr(race.setting, "in_processes", in_processes)
-    monkeypatch.setattr(race.setting, "brown", lambda: SimpleNamespace(train=np.zeros(800_000)))
-    choice, speed = race.choose("sparse", "mlp9")
-    assert choice == {"rate": 2.8e-2, "dropout": 0.2, "weight_decay": 1e-4} and speed == pytest.approx(1e-4)
-    assert [len(runs) for runs in asked] == [1, 16, 8, 4, 2]
-    spent = sum(run.words * run.epochs * 1e-4 for runs in asked[1:] for run in runs)
-    assert spent == pytest.approx(race.TRIALS, rel=0.02)
 
 
 def test_synthetic_ids_follow_zipf():
     ids = zipf.ids(100_000, 1000)
     counts = pd.Series(ids).value_counts()
     assert counts[0] / counts[10] == pytest.approx(12.7 / 2.7, rel=0.1) and ids.max() < 1000
-
-
-def test_without_arguments_every_part_is_measured_and_reported(monkeypatch, tmp_path):
-    """A part measured alone later leaves the others' figures in the report."""
-    (tmp_path / "reports").mkdir()
-    monkeypatch.chdir(tmp_path)
-    figures = {"size": ["small", "large"], "words": [500, 1_000_000], "seconds": [1.5, 64721.5]}
-    figures = pd.DataFrame(figures).set_index("size")
-    part = SimpleNamespace(__doc__="How long it takes.\n\nAs one sees.", run=lambda: figures)
-    monkeypatch.setattr(command, "PARTS", {"first": part, "second": part})
-    monkeypatch.setattr(command, "machine", lambda: "this machine")
-    command.main([])
-    command.main(["second"])
-    report = (tmp_path / "reports" / "benchmark.md").read_text()
-    assert report.count("## How long it takes") == 2 and report.count("this machine") == 2
-    assert all(number in report for number in (" 1.5 ", " 64,722 ", " 500 ", " 1,000,000 "))
-    with pytest.raises(SystemExit):
-        command.main(["third"])
-
-
-def test_a_race_takes_up_runs_of_the_same_code_alone(tmp_path, monkeypatch):
-    """Of uncommitted changes nothing says which they were."""
-    monkeypatch.setattr(race, "DONE", tmp_path / "race")
-    monkeypatch.setattr(race, "table", lambda runs: runs)
-    measured = []
-
-    def measure(who, model):
-        measured.append((who, model))
-        return pd.DataFrame({"raw": [1.0]})
-
-    monkeypatch.setattr(race, "measure", measure)
-    for dirty, left, before in (("false", "c", 2), ("true", "c-dirty", 0), ("false", "c-dirty", 0)):
-        monkeypatch.setattr(race.tracking, "code_state", lambda *paths, dirty=dirty: {"commit": "c", "dirty": dirty})
-        (tmp_path / "race" / left).mkdir(parents=True)
-        for run in ("mlp1-full", "mlp1-ours"):
-            (tmp_path / "race" / left / f"{run}.csv").write_text("raw\n2.0\n")
-        measured.clear()
-        assert (race.run("mlp1")["raw"] == 2).sum() == before
-        assert len(measured) == 7 - before and not (tmp_path / "race").exists()

@@ -4,13 +4,12 @@ import itertools
 
 import numpy as np
 import pytest
-from conftest import brown_contexts, composed
+from conftest import brown_contexts
 
-from pipeline import cluster
-from pipeline.core.clustering import exchange
-from pipeline.core.ngrams import classes
-from pipeline.data import class_file
 from pipeline.data.errors import InputError
+from pipeline.data import class_file
+from pipeline.core.ngrams import classes
+from pipeline.core.clustering import exchange
 
 V = 9
 STREAM = np.random.default_rng(0).choice(V - 1, 500, p=np.array([8, 7, 6, 5, 4, 3, 2, 1]) / 36)  # 8 never occurs
@@ -103,10 +102,3 @@ def test_the_file_of_classes_comes_back_and_fits_its_vocabulary_alone(tmp_path):
     assert lines[1:3] == ["0,null,2", "0,NA,1"]
     with pytest.raises(InputError, match="not the classes of this vocabulary"):
         class_file.read(tmp_path / "classes.csv", [*words, "more"])
-
-
-def test_impossible_numbers_of_classes_are_named(few):
-    with pytest.raises(InputError, match="classes=1"):
-        composed("cluster", cluster.Config, "classes=1")
-    with pytest.raises(InputError, match="classes=99999: more than the"):
-        cluster.main(composed("cluster", cluster.Config, "classes=99999", f"data={few}"))

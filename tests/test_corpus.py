@@ -3,9 +3,6 @@
 import hashlib
 import io
 import tarfile
-import tracemalloc
-from collections import Counter
-from itertools import chain, islice
 
 import numpy as np
 import pytest
@@ -74,13 +71,6 @@ def test_vocabulary_by_falling_frequency_then_code_point():
     assert types == 6
 
 
-def test_vocabulary_of_the_training_part_alone():
-    kept, ids, types = built(["a", "b", "<p>", "c", "c", "<text>"], counted=3)
-    assert kept == ["<unk>", "<p>", "a", "b", "<text>"]
-    assert ids == [2, 3, 1, 0, 0, 4]
-    assert types == 5
-
-
 def test_a_vocabulary_of_so_many_words_and_two_symbols():
     """Frequencies are those of the folded words; what is left out keeps its capital letter in mind."""
     words = ["The", "fox", "the", "Fox", "saw", "Ann", "1960", "A1", "ox", "<unk>"]
@@ -134,49 +124,11 @@ def test_brown_texts_cover_every_token_once(brown):
     assert set(last) == {brown.mark}
 
 
-@pytest.mark.parametrize(
-    ("option", "types", "words"),
-    [
-        ("corpus.fold=true", 47_525, 16_351),
-        ("corpus.rare=0", 56_059, 56_060),
-    ],
-)
-def test_brown_options(brown_raw, tmp_path, option, types, words):
-    config = composed("preprocess", preprocess.Config, f"corpus.raw={brown_raw}", f"out={tmp_path}", option)
-    preprocess.main(config)
-    counts = read_corpus(tmp_path).counts
-    assert (counts["types"], counts["vocabulary"]) == (types, words)
-
-
-def test_brown_vocabulary_of_the_training_part(brown_raw, tmp_path):
-    option = "corpus.vocabulary_from=train"
+def test_brown_folded(brown_raw, tmp_path):
+    option = "corpus.fold=true"
     preprocess.main(composed("preprocess", preprocess.Config, f"corpus.raw={brown_raw}", f"out={tmp_path}", option))
-    texts = [readers.read_brown(path.open()) for path in sorted(brown_raw.iterdir())]
-    words = chain.from_iterable(chain.from_iterable(map(readers.stream, texts)))
-    frequency = Counter(islice(words, 800_000))
-    trained = read_corpus(tmp_path)
-    assert set(trained.vocabulary) == {"<unk>"} | {word for word, count in frequency.items() if count > 3}
-    assert trained.counts["unseen_words"] == 0
-
-
-def test_texts_that_are_not_brown_are_refused(brown_raw, tmp_path):
-    for number, path in enumerate(sorted(brown_raw.iterdir())):
-        if number != 7:
-            (tmp_path / path.name).symlink_to(path)
-    config = composed("preprocess", preprocess.Config, f"corpus.raw={tmp_path}", f"out={tmp_path}/out")
-    with pytest.raises(InputError, match="499 texts where the brown corpus has 500"):
-        preprocess.main(config)
-
-
-def test_a_text_of_the_users_own(tmp_path):
-    novel = tmp_path / "novel.txt"
-    novel.write_text("It was night. It was cold.\n\nNobody came.\n" * 50, encoding="utf-8")
-    out = tmp_path / "out"
-    preprocess.main(composed("preprocess", preprocess.Config, "corpus=text", f"corpus.raw={novel}", f"out={out}"))
-    corpus_ = read_corpus(out)
-    assert corpus_.counts["words"] == 50 * 11
-    assert corpus_.counts["paragraphs"] == 51  # each piece's last paragraph runs on into the next one's first
-    assert len(corpus_.train) == int(0.8 * corpus_.counts["tokens"])
+    counts = read_corpus(tmp_path).counts
+    assert (counts["types"], counts["vocabulary"]) == (47_525, 16_351)
 
 
 def test_three_tokenised_files_and_a_vocabulary_of_a_size(tmp_path):
@@ -261,46 +213,6 @@ def test_which_press_releases_are_usable(words, commas, ends, kept):
     text = " ".join(f"word{sign}" for sign in signs + [""] * (words - len(signs)))
     assert len(text.split()) == words
     assert senate.usable(text) is kept
-
-
-@pytest.mark.parametrize("encoding", ["utf-8", "latin-1"])
-def test_press_releases_are_of_two_encodings(encoding):
-    assert senate.decoded("Señor Menéndez".encode(encoding), "latin-1") == "Señor Menéndez"
-
-
-def test_what_stays_in_memory_is_a_number_a_word(tmp_path, monkeypatch):
-    """All words on one line, in pieces that are small here: of twice the words, twice the ids of 4 bytes are more."""
-    monkeypatch.setattr(vocabulary, "CHUNK", 10_000)
-    monkeypatch.setattr(preprocess, "LONGEST", 10_000)
-    text = tmp_path / "long.txt"
-    config = composed("preprocess", preprocess.Config, "corpus=text", f"corpus.raw={text}", f"out={tmp_path}/out")
-    peaks = []
-    for words in (200_000, 400_000):
-        text.write_text(" ".join(f"w{k % 997}" for k in range(words)))
-        tracemalloc.start()
-        try:
-            preprocess.main(config)
-            peaks.append(tracemalloc.get_traced_memory()[1])
-        finally:
-            tracemalloc.stop()
-        assert read_corpus(tmp_path / "out").counts["words"] == words
-    assert peaks[1] - peaks[0] < 5 * 200_000  # a little more than 4 bytes, for the ids have room to grow
-
-
-def test_a_text_without_words_is_refused(tmp_path):
-    (tmp_path / "full.txt").write_text("a b c")
-    (tmp_path / "nothing.txt").write_text("\n")
-    config = composed("preprocess", preprocess.Config, "corpus=text", f"corpus.raw={tmp_path}", f"out={tmp_path}/out")
-    with pytest.raises(InputError, match=r"nothing\.txt: no words in it"):
-        preprocess.main(config)
-
-
-def test_text_that_is_not_utf8_names_the_line(tmp_path):
-    latin = tmp_path / "latin.txt"
-    latin.write_bytes("ok\nstill ok\ncaf\xe9\n".encode("latin-1"))
-    config = composed("preprocess", preprocess.Config, "corpus=text", f"corpus.raw={latin}", f"out={tmp_path}/out")
-    with pytest.raises(InputError, match=r"latin\.txt, line 3: not UTF-8"):
-        preprocess.main(config)
 
 
 @pytest.mark.parametrize("option", ["corpus.train=2000000", "corpus.train=0.9 corpus.valid=0.2", "corpus.raw=/nowhere"])

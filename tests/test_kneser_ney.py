@@ -1,7 +1,6 @@
 """Modified Kneser-Ney: by hand, summing to one, and to the digit of what KenLM gives for this stream."""
 
 import itertools
-import tracemalloc
 from types import SimpleNamespace
 
 import numpy as np
@@ -133,17 +132,6 @@ def test_brown_probabilities_sum_to_one(brown, counted, form, every_word):
     model = kneser_ney.fit(counted[5], **form)
     for context in brown_contexts(brown):
         assert every_word(model, context).sum() == pytest.approx(1, abs=1e-5)
-
-
-@pytest.mark.parametrize("order", [2, 3, 5, 7])
-def test_memory_is_what_a_text_without_repetition_takes(order):
-    tokens = 200_000
-    stream = np.random.default_rng(0).integers(0, tokens // 10, tokens)
-    tracemalloc.start()
-    kneser_ney.fit(counts.count(stream, order, tokens // 10), fallback=True)
-    taken = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert 0.8 < taken / ngram.memory(tokens, order) < 1
 
 
 def test_counting_that_would_not_fit_is_refused(few, tmp_path, monkeypatch):

@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from pipeline.core.families.feedforward import Network
 from pipeline.core.networks import base
 from pipeline.core.networks.base import Architecture
+from pipeline.core.families.feedforward import Network
 from pipeline.core.networks.softmax import log_partition
-from pipeline.data.errors import InputError
 
 V = 40
 SHAPES = [Architecture(3, 5, 4, True), Architecture(4, 6, 3, False), Architecture(2, 0, 4, True)]
@@ -161,22 +160,3 @@ def test_bfloat16_rounds_the_products_of_training_and_nothing_else():
     assert near.dtype == torch.float32
     assert 1e-4 < (y - near).abs().max() < 2**-7 * y.abs().max()
     assert 1e-4 < (gradients[0] - gradients[1]).norm() / gradients[0].norm() < 2**-6
-
-
-@pytest.mark.parametrize(
-    ("wrong", "says"),
-    [
-        ((1, 5, 4, True), r"model\.n=1"),
-        ((3, -1, 4, True), r"model\.h=-1"),
-        ((3, 5, 0, True), r"model\.m=0"),
-        ((3, 0, 4, False), r"model\.h=0 with model\.direct=false"),
-        ((3, 5, 4, True, "elman"), r"model\.family='elman'"),
-        ((3, 5, 4, False, "lstm"), r"model\.family=lstm: it needs model\.deep"),
-        ((3, 5, 4, True, "transformer"), r"model\.direct=true"),
-        ((3, 5, 4, True, "energy"), r"model\.direct=true"),
-        ((3, 5, 4, True, "feedforward", True), r"model\.indexed=true"),
-    ],
-)
-def test_impossible_architectures_are_named(wrong, says):
-    with pytest.raises(InputError, match=says):
-        Architecture(*wrong)

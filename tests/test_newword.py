@@ -8,11 +8,10 @@ from test_families import SHAPES
 from test_network import V, batch
 
 from pipeline import out_of_vocabulary
-from pipeline.core.beyond import new_words
 from pipeline.core.common import symbols
-from pipeline.core.networks.base import Architecture, build, contexts
 from pipeline.data.corpus import Corpus
-from pipeline.data.errors import InputError
+from pipeline.core.beyond import new_words
+from pipeline.core.networks.base import Architecture, build, contexts
 
 EVERY = SHAPES | {"feedforward": Architecture(4, 5, 3, True)}
 # A word is held out of windows of context; what reads a stream in order has none.
@@ -100,9 +99,3 @@ def test_the_first_place_gives_the_features_that_all_later_places_use(corpus):
     after = out_of_vocabulary.compare(network, corpus, "valid").loc["after"]
     assert after["expected"] == pytest.approx(after["untrained"])
     assert after["expected"] != pytest.approx(after["merged"])
-
-
-def test_a_network_that_reads_a_stream_is_refused():
-    network = build(SHAPES["lstm"], V)
-    with pytest.raises(InputError, match="network=lstm/0: a word is held out of windows of context"):
-        out_of_vocabulary.check_family("lstm/0", network)

@@ -5,10 +5,9 @@ import pytest
 import torch
 from test_network import V, batch
 
-from pipeline.core.families.feedforward import Network
 from pipeline.core.networks.base import Architecture
+from pipeline.core.families.feedforward import Network
 from pipeline.core.training.sampling import PoissonSampler, inclusion_probabilities, make_sampler
-from pipeline.data.errors import InputError
 
 
 @pytest.mark.parametrize("samples", [1, 10, 39, 40, 100])
@@ -20,11 +19,6 @@ def test_inclusion_probabilities_sum_to_the_samples(samples):
     loose = inclusion < 1
     share = inclusion[loose] / (counts[loose] + 1.0) ** 0.75
     assert np.allclose(share, share[0] if len(share) else 0)
-
-
-def test_no_samples_is_an_error():
-    with pytest.raises(InputError, match=r"recipe\.samples"):
-        inclusion_probabilities(np.ones(4), 0, 1.0)
 
 
 def test_targets_are_always_candidates_and_certain():

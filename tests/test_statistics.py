@@ -105,14 +105,6 @@ def test_what_a_claim_asks_for_follows_from_the_printed_figures(better, than, sp
     assert claims.printed(claim, ROWS, split) == pytest.approx(says)
 
 
-def test_a_claim_about_figures_that_the_paper_does_not_print_is_refused():
-    claim = claims.Claim("the best", "section 0", ["mlp1"], ["ours"], "as much")
-    with pytest.raises(InputError, match="'the best' is of kind as much, and the paper prints no figures for it"):
-        claims.printed(claim, ROWS, "test")
-    with pytest.raises(InputError, match="is of kind far: choose better, as much, at most"):
-        claims.Claim("the best", "section 0", ["mlp1"], ["ours"], "far")
-
-
 def filled(folder, corpus, **models):
     """Models with the mean log-probabilities per token that are named, of each seed: the same on each reading."""
     for name, seeds in models.items():
@@ -156,25 +148,7 @@ def test_a_claim_is_judged_on_both_splits_and_both_readings(few, tmp_path):
     found = pd.read_csv(tmp_path / "exploratory.csv")
     assert found["ours"].iloc[0] == pytest.approx(np.exp(0.1) - 1, rel=1e-4) and "holds" not in found
     text = (tmp_path / "claims.md").read_text()
-    assert "Networks trained by hand; seeds: 3." in text and "+18.57% / +16.30%" in text and "beside it" in text
-
-
-def test_one_seed_is_said_of_networks_and_the_date_of_a_claim_that_was_added_later(few, tmp_path):
-    filled(tmp_path, read_corpus(few), mlp1=[-5.0], kn3=[-5.3], kn5=[-5.2])
-    table = table_of(tmp_path, "mlp1", also=["kn3", "kn5"])
-    known = claims.Claim("networks win", "section 4.2", ["mlp1"], ["kn3"], added="2026-11-23")
-    pair = claims.Pair("orders", "kn5", "kn3")
-    lines = stage(few, tmp_path, table, claims=[known], exploratory=[pair])
-    assert (lines["seeds"] == 1).all()
-    text = (tmp_path / "claims.md").read_text()
-    assert text.count(", yes, one seed |") == 4 and text.count("one seed |") == 4
-    assert "networks win (added 2026-11-23, its figures known)" in text and "above 0" in text
-
-
-def test_what_stands_twice_is_refused():
-    pair = claims.Pair("orders", "kn5", "kn3")
-    with pytest.raises(InputError, match="claims: 'orders' stands there twice"):
-        claims.Config([], [pair, pair], None, "", "", "")
+    assert "networks win" in text and "+18.57% / +16.30%" in text and "beside it" in text
 
 
 def curves(folder, **perplexities):
@@ -204,7 +178,6 @@ def test_epochs_are_counted_to_near_the_best_and_of_a_training_cut_off_the_least
     claim = claims.Epochs("sooner", "section 4.2", "quick", "slow", "10 for 20", 0.8)
     lines = stage(few, tmp_path, table_of(tmp_path, "quick", "slow"), "curves", epochs=[claim])
     assert lines["holds"].tolist() == [holds]
-    assert "10 for 20" in (tmp_path / "claims.md").read_text()
 
 
 @pytest.mark.parametrize(("last", "holds"), [(290, "yes"), (300, "no"), (301, "no")])
@@ -212,13 +185,12 @@ def test_a_network_overfits_where_its_last_epoch_is_not_its_best(few, tmp_path, 
     curves(tmp_path, large=[400, 300, 310, last])
     claim = claims.Falling("no overfitting", "section 4.2", "large")
     (line,) = stage(few, tmp_path, table_of(tmp_path, "large"), "curves", falling=[claim]).to_dict("records")
-    assert line["holds"] == holds and f"{300 / last - 1:+.2%} above the last" in line["here"]
+    assert line["holds"] == holds
 
 
 def test_a_claim_refuses_a_part_of_the_seeds_and_a_model_that_the_table_lacks(few, tmp_path):
     filled(tmp_path, read_corpus(few), a=[-5.0, -5.0], kn3=[-5.3])
     table = table_of(tmp_path, "a", seeds=(0, 1, 2), also=["kn3"])
-    with pytest.raises(InputError, match=r"no predictions of a/2 in .*: run `dvc repro x.yaml:train@a-2`"):
-        stage(few, tmp_path, table, exploratory=[claims.Pair("x", "a", "kn3")])
-    with pytest.raises(InputError, match=r"claims: b is not in the table of x\.yaml"):
-        stage(few, tmp_path, table, exploratory=[claims.Pair("x", "b", "kn3")])
+    for pair, says in ((("a", "kn3"), "no predictions of a/2"), (("b", "kn3"), "b is not in the table")):
+        with pytest.raises(InputError, match=says):
+            stage(few, tmp_path, table, exploratory=[claims.Pair("x", *pair)])

@@ -9,11 +9,10 @@ import torch
 from test_families import SHAPES
 from test_network import V
 
-from pipeline.core.networks.base import Architecture, Deep, build
+from pipeline.commands.networks import NetworkModel
 from pipeline.core.streams import network as streams
+from pipeline.core.networks.base import Deep, build
 from pipeline.core.training.batches import Streams
-from pipeline.data.errors import InputError
-from pipeline.models.by_name import NetworkModel
 
 IN_ORDER = [name for name, shape in SHAPES.items() if build(shape, V).in_order]
 MARK = 1
@@ -108,11 +107,6 @@ def test_an_epoch_reads_each_word_once_after_the_word_before_it():
     assert len(orders) == 3
 
 
-def test_a_step_of_less_than_one_stream_is_refused():
-    with pytest.raises(InputError, match=r"recipe\.batch=3"):
-        Streams(np.arange(100), MARK, n=5, batch=3, device=torch.device("cpu"))
-
-
 def test_pieces_side_by_side_have_the_probabilities_of_one_after_the_other(monkeypatch):
     """A network of small weights forgets within the words that are read before each piece."""
     network = build(SHAPES["lstm"], V).eval()
@@ -144,20 +138,6 @@ def test_weights_from_state_to_state_are_dropped(stream):
     assert not torch.allclose(first, second)
     network.eval()
     assert torch.equal(network.read(words, None)[0], network.read(words, None)[0])
-
-
-@pytest.mark.parametrize(
-    ("wrong", "says"),
-    [
-        ({"family": "residual", "deep": Deep(1, locked=True)}, r"model\.deep\.locked: the residual family has none"),
-        ({"family": "lstm", "deep": Deep(1)}, r"model\.h=5: one layer"),
-        ({"family": "lstm", "h": 3, "deep": Deep(1, layer_dropout=0.1)}, r"nothing between one layer"),
-        ({"family": "transformer", "deep": Deep(1, heads=2)}, r"model\.m=3: not a multiple"),
-    ],
-)
-def test_shapes_that_mean_nothing_are_refused(wrong, says):
-    with pytest.raises(InputError, match=says):
-        Architecture(**{"n": 4, "h": 5, "m": 3} | wrong)
 
 
 def test_a_users_text_is_read_after_one_mark_however_many_stand_before_it(network, stream):

@@ -1,1 +1,1 @@
-"""Faults by the thousand, counted: `make soak`."""
+"""Faults by the hundred, counted: `make soak`."""

@@ -1,10 +1,6 @@
-"""python -m tests.soak [CLASS ...]: tries faults in a random order that the seed decides, and counts what came of them.
-
-It goes on where it was stopped, as long as the code is the same, and writes reports/soak.md.
-"""
+"""python -m tests.soak [CLASS ...]: tries faults in a random order, counts what came of them: reports/soak.md."""
 
 import argparse
-import csv
 import random
 import shutil
 import sys
@@ -17,19 +13,11 @@ from tqdm import tqdm
 
 from pipeline.running import tracking
 
-from . import few, files, kills, pairs, room, serving, untracked, values
+from . import few, files, kills, pairs, room, serving, values
 
-CLASSES = {
-    "values": values,
-    "files": files,
-    "kills": kills,
-    "room": room,
-    "untracked": untracked,
-    "pairs": pairs,
-    "serving": serving,
-}
+MODULES = (values, files, kills, room, pairs, serving)
+CLASSES = {module.__name__.rpartition(".")[2]: module for module in MODULES}
 REPORT = Path("reports/soak.md")
-SHOWN = 20  # trials that went badly, in the report
 
 
 def main() -> int:
@@ -37,61 +25,46 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.soak", description=__doc__)
     parser.add_argument("classes", nargs="*", choices=[*CLASSES, []], metavar="CLASS", help=f"{', '.join(CLASSES)}")
     parser.add_argument("--seconds", type=float, default=1800, help="time for all; default %(default)g")
-    parser.add_argument("--trials", type=int, help="at most so many, the first of the order; default all")
     parser.add_argument("--seed", type=int, default=0, help="of the order; default %(default)s")
-    parser.add_argument("--out", type=Path, default=Path("outputs/soak"), help="working folder; default %(default)s")
     parser.add_argument("--no-report", action="store_true", help="leaves reports/soak.md as it is")
     given = parser.parse_args()
-    code = tracking.code_state("pipeline", "conf", "tests/soak")
-    state = code["commit"] + "+" * (code["dirty"] == "true")
-    made = few.make((given.out / "few").resolve(), state)
-    log = given.out / f"{state}.csv"
-    done = pd.read_csv(log, names=["class", "trial", "badly"], keep_default_na=False) if log.is_file() else None
-    tried = set() if done is None else {*zip(done["class"], done["trial"], strict=True)}
-    chosen = given.classes or list(CLASSES)
-    all_trials = [(name, trial) for name in chosen for trial in CLASSES[name].trials(made)]
-    random.Random(given.seed).shuffle(all_trials)
-    all_trials = all_trials[: given.trials]
-    end, badly = time.monotonic() + given.seconds, 0
-    with log.open("a", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        for name, trial in tqdm([each for each in all_trials if (each[0], each[1].name) not in tried], disable=None):
-            if time.monotonic() > end:
-                break
-            folder = Path(tempfile.mkdtemp(prefix="soak-"))
-            try:
-                said = trial.run(folder)
-            finally:
-                shutil.rmtree(folder, ignore_errors=True)
-            writer.writerow([name, trial.name, " ".join(said.split())])
-            file.flush()
-            if said:
-                badly += 1
-                print(f"{name}: {trial.name}: {said}", file=sys.stderr)
+    made = few.make(Path("outputs/soak").resolve())
+    chosen = [(name, trial) for name in given.classes or CLASSES for trial in CLASSES[name].trials(made)]
+    random.Random(given.seed).shuffle(chosen)
+    end, tried = time.monotonic() + given.seconds, []
+    for name, trial in tqdm(chosen, disable=None):
+        if time.monotonic() > end:
+            break
+        folder = Path(tempfile.mkdtemp(prefix="soak-"))
+        try:
+            badly = trial.run(folder)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+        tried.append((name, trial.name, " ".join(badly.split())))
+        if badly:
+            print(f"{name}: {trial.name}: {badly}", file=sys.stderr)
+    table = pd.DataFrame(tried, columns=["class", "trial", "badly"])
+    text = report(table, pd.Series([name for name, _ in chosen]).value_counts())
+    print(text)
     if not given.no_report:
-        REPORT.write_text(report(log, state, made), encoding="utf-8")
-        print(REPORT.read_text(encoding="utf-8"))
-    return int(badly > 0)
+        REPORT.write_text(text, encoding="utf-8")
+    return int((table["badly"] != "").any())
 
 
-def report(log: Path, state: str, made: few.Few) -> str:
+def report(table: pd.DataFrame, there_are: pd.Series) -> str:
     """How many of each class were tried, and which went badly; what each class is."""
-    table = pd.read_csv(log, names=["class", "trial", "badly"], keep_default_na=False)
-    badly = table[table["badly"] != ""]
+    code = tracking.code_state("pipeline", "conf", "tests/soak")
     counted = table.groupby("class").agg(tried=("trial", "size"), badly=("badly", lambda said: (said != "").sum()))
-    counted.insert(0, "there are", [sum(1 for _ in CLASSES[name].trials(made)) for name in counted.index])
-    counted.insert(2, "well", counted["tried"] - counted["badly"])
+    counted.insert(0, "there are", there_are)
     text = [
         "# Faults, counted",
-        f"Written by `make soak`; commit {state}. A trial makes one fault.",
+        f"Written by `make soak`; commit {code['commit']}{'+' * (code['dirty'] == 'true')}. A trial makes one fault.",
         counted.to_markdown(),
+        "\n".join(f"- *{name}*. {' '.join(CLASSES[name].__doc__.split())}" for name in counted.index),
     ]
-    text += ["\n".join(f"- *{name}*. {' '.join(CLASSES[name].__doc__.split())}" for name in counted.index)]
-    if len(badly):
-        shown = badly.head(SHOWN)
-        text += ["What went badly" + f", {SHOWN} of {len(badly)}:" * (len(badly) > SHOWN)]
-        text += ["\n".join(f"- {line['class']}: `{line['trial']}`: {line['badly']}" for _, line in shown.iterrows())]
-    return "\n\n".join(text) + "\n"
+    badly = table[table["badly"] != ""]
+    lines = [f"- {line['class']}: `{line['trial']}`: {line['badly']}" for _, line in badly.head(20).iterrows()]
+    return "\n\n".join([*text, "\n".join([f"{len(badly)} went badly:", *lines])] if lines else text) + "\n"
 
 
 if __name__ == "__main__":

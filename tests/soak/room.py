@@ -14,18 +14,15 @@ from .trial import Trial, call, differs, refused
 
 STAGES = ["preprocess", "cluster", "ngram", "train", "mix", "report", "features"]
 KEYS = ["out", "timing", "checkpoints"]
-KILOBYTES = [0, 4, 16, 64, 128, 256]  # that are free on the disk
 READ_ONLY = "read-only"
-FILLER = "filler"
+ROOM = [0, 16, 128, READ_ONLY]  # kilobytes that are free on the disk
 
 
 def trials(few: Few) -> Iterator[Trial]:
     """Each stage, with its result, its time or its checkpoints on the disk; none where nothing can be mounted."""
-    if not mountable():
-        return
-    for stage in STAGES:
+    for stage in STAGES if mountable() else []:
         for key in KEYS if stage == "train" else KEYS[:2]:
-            for room in [*KILOBYTES, READ_ONLY]:
+            for room in ROOM:
                 yield Trial(f"{stage}, {key} on a disk, free: {room}", partial(_tried, few, stage, key, room))
 
 
@@ -43,12 +40,10 @@ def _tried(few: Few, stage: str, key: str, room: int | str, folder: Path) -> str
         if said:
             return said
         if room == READ_ONLY:
-            _mount("remount,rw", disk)
-        (disk / FILLER).unlink(missing_ok=True)
+            _remount("rw", disk)
+        (disk / "filler").unlink(missing_ok=True)
         again = call(stage, *words)
-        if again.code:
-            return f"repeated, with room: {again.said.strip()[-200:]}"
-        return differs(out, whole)
+        return f"repeated, with room: {again.said.strip()[-200:]}" if again.code else differs(out, whole)
 
 
 def mountable() -> bool:
@@ -67,15 +62,15 @@ def mounted(folder: Path) -> Iterator[Path]:
         subprocess.run(["umount", "--lazy", folder], check=True)
 
 
-def _mount(option: str, folder: Path) -> None:
-    subprocess.run(["mount", "-o", option, folder], check=True)
+def _remount(option: str, folder: Path) -> None:
+    subprocess.run(["mount", "-o", f"remount,{option}", folder], check=True)
 
 
 def leave(disk: Path, room: int | str) -> None:
     """Takes all room of a disk but so many kilobytes, or makes it read-only."""
     if room == READ_ONLY:
-        _mount("remount,ro", disk)
+        _remount("ro", disk)
         return
     stat = os.statvfs(disk)
-    with (disk / FILLER).open("wb") as file:
+    with (disk / "filler").open("wb") as file:
         os.posix_fallocate(file.fileno(), 0, max(stat.f_bavail * stat.f_frsize - 1024 * room, 1))

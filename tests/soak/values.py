@@ -1,7 +1,6 @@
-"""Bad values: each key of each stage with hostile values. Well is a refusal in one line that names the key and leaves
-an earlier result as it is, or a value that is accepted for a reason."""
+"""Bad values: each key with a few of its kind, and a key that there is not. Well is a refusal that names the key and
+leaves an earlier result as it is; of text also what is accepted."""
 
-import math
 import os
 from collections.abc import Iterator
 from functools import partial
@@ -12,88 +11,41 @@ from pipeline.config.base import Key, keys
 from .few import Few
 from .trial import Trial, bits, call, refused
 
-PIPE = "PIPE"
-STAGES = ["download", "preprocess", "cluster", "ngram", "train", "mix", "features", "report", "shortlist"]
+STAGES = ["preprocess", "download", "cluster", "ngram", "train", "mix", "features", "report", "shortlist"]
 STAGES += ["out_of_vocabulary", "word_map"]
-VALUES = [
-    *("", "' '", "null", "-1", "0", "1", "1.5", "-0.5", "1e-300", "1e308", "nan", "inf", "-inf"),
-    *(
-        "99999999999999999999999999",
-        "true",
-        "x",
-        "[]",
-        "[1]",
-        "[x,x]",
-        "{}",
-        "{a:1}",
-        "'ünï\u0000'",
-        "'${seed}'",
-        PIPE,
-    ),
-    *("../../..", "'a b'", "'('"),
-]
+PIPE = "PIPE"  # stands for all that is neither a file nor a folder, such as a device
+NUMBER = ["x", "nan", "-1e30"]
+BAD = {"int": NUMBER, "float": NUMBER, "float | None": NUMBER, "str": ["[1]", PIPE, ""]}
+TEXT = (PIPE, "")  # which a key of text may take
 
 
 def trials(few: Few) -> Iterator[Trial]:
-    """One for each key and value, and with + before the key, which must not help."""
+    """Each key at the first stage that has it."""
+    seen = set()
     for stage in STAGES:
+        yield Trial(f"{stage} +nosuch=1", partial(_tried, few, stage, "+nosuch", "1"))
         for key in keys(stage):
-            if "[]" in key.name or key.name.startswith("hydra"):
-                continue
-            for value in VALUES:
-                value = "'${out}'" if (key.name, value) == ("seed", "'${seed}'") else value  # no key is its own
-                yield Trial(f"{stage} {key.name}={value}", partial(_tried, few, stage, key, value))
-            yield Trial(f"{stage} +{key.name}x=1", partial(_unknown, few, stage, key))
+            if "[]" not in key.name and not key.name.startswith("hydra") and key.name not in seen:
+                seen.add(key.name)
+                for value in _values(key):
+                    yield Trial(f"{stage} {key.name}={value}", partial(_tried, few, stage, key.name, value))
 
 
-def _tried(few: Few, stage: str, key: Key, value: str, folder: Path) -> str:
+def _values(key: Key) -> list[str]:
+    return BAD.get(key.type, ["x"])  # no truth value, no list, none of the names to choose from
+
+
+def _tried(few: Few, stage: str, key: str, value: str, folder: Path) -> str:
     out, pipe = folder / "out", folder / "pipe"
     out.mkdir()
     if stage != "download":  # which refuses a folder with anything but texts
         (out / "run.json").write_text("an earlier result")
-    if value == PIPE:  # stands for all that is neither a file nor a folder, such as a device
-        os.mkfifo(pipe)
-        value = str(pipe)
+    os.mkfifo(pipe)
     before = bits(out)
-    where = [word for word in few.words(stage, out) if not word.startswith(f"{key.name}=")]
-    ended = call(stage, *where, f"{key.name}={value}")
+    words = [word for word in few.words(stage, out) if not word.startswith(f"{key}=")]
+    ended = call(stage, *words, f"{key}={pipe if value == PIPE else value}")
     if ended.code == 0:
-        return "" if accepted(key, value) else f"accepted: {ended.said.strip()[-100:]}"
+        return "" if value in TEXT else f"accepted: {ended.said.strip()[-100:]}"
     after = {name: content for name, content in bits(out).items() if not name.startswith("checkpoints/")}
-    named = key.name, key.name.partition(".")[0], key.name.rpartition(".")[2], value.strip("'${}") or "empty"
-    said = refused(ended, *named, "no predictions of")  # of a model by a name that there is not
-    return said or ("" if after == before else f"refused, but the result of before changed: {set(after) ^ set(before)}")
-
-
-def _unknown(few: Few, stage: str, key: Key, folder: Path) -> str:
-    return refused(call(stage, *few.words(stage, folder / "out"), f"+{key.name}x=1"), f"{key.name}x")
-
-
-def accepted(key: Key, value: str) -> str:
-    """Why a value may be accepted; empty where there is no reason."""
-    kind = key.type
-    if value.strip("'") in (key.value.strip('"'), key.value):
-        return "it is the key's own value"
-    if kind.startswith(("int", "float")) or "int" in kind.split(" | "):
-        if value == "'${seed}'":
-            return "the number of another key"
-        return "a finite number within the key's bounds, which the schema holds" * _finite(value)
-    if kind == "bool":
-        words = ("true", "'${seed}'")
-        return "a whole number or a word that is read as true or false" * (
-            value in words or value.lstrip("-").isdigit()
-        )
-    if kind.startswith("list"):
-        return "a list of what the key takes, or none" * value.startswith("[")
-    if kind.startswith("dict"):
-        return "as many keys as the user likes, or none" * value.startswith("{")
-    if "|" in kind:
-        return ""  # names to choose from
-    return "text, which may be anything: a name, an expression, or a place that is not there yet or not read"
-
-
-def _finite(value: str) -> bool:
-    try:
-        return math.isfinite(float(value)) and abs(float(value)) <= 1e12
-    except ValueError:
-        return value == "null"
+    named = key.strip("+"), key.partition(".")[0], key.rpartition(".")[2], str(pipe), "no predictions of"
+    return refused(ended, *named) or ("" if after == before else f"the result of before changed: {set(after)}")

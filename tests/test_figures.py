@@ -1,0 +1,191 @@
+"""Figures in prose are those of the reports.
+
+A mark <!-- figures: NAME --> stands before the sentences that say the figures of FIGURES[NAME]. Up to the next mark, or
+to the end of the paragraph, these must stand there, in this order; the words around them are free.
+"""
+
+import re
+from collections.abc import Iterable
+
+import pandas as pd
+import pytest
+import yaml
+
+from benchmarks import race
+from pipeline.running.app import ROOT
+
+PAGES = [ROOT / "README.md", ROOT / "docs" / "results.md"]
+MARK = re.compile(r"<!-- figures: (\S+) -->(.*?)(?=<!-- figures|\n\n|\Z)", re.DOTALL)
+MARKED = [
+    pytest.param(name, text, id=f"{page.name} {name}")
+    for page in PAGES
+    for name, text in MARK.findall(page.read_text(encoding="utf-8"))
+]
+NETWORKS = "row.str.startswith('MLP') and paper_test.notna()"
+BOTH = "valid_raw, test_raw"
+
+
+def read(file: str, rows: str) -> pd.DataFrame:
+    """Rows of a table in reports/, as pandas.query names them."""
+    return pd.read_csv(ROOT / "reports" / file).query(rows)
+
+
+def cells(file: str, rows: str, values: str, form: str = ".1f") -> list[str]:
+    """Of each row each value, an expression as pandas.eval takes it; as the text has them: .5 for 0.5."""
+    columns = [read(file, rows).eval(value) for value in values.split(", ")]
+    return [re.sub(r"^0\.", ".", format(cell, form)) for line in zip(*columns, strict=True) for cell in line]
+
+
+def ratio(table: str, name: str, over: str, values: str = BOTH) -> list[str]:
+    return cells(f"{table}/{table}-ratios.csv", f"name == '{name}' and over == '{over}'", values, ".3f")
+
+
+def claim(table: str, says: str, whose: str, form: str = ".1f") -> list[str]:
+    rows = f"reading == 'raw' and says == {says!r}"
+    return cells(f"claims/{table}/claims.csv", rows, f"100 * {whose}", form)
+
+
+def tables(name: str) -> pd.DataFrame:
+    """A table of networks with the models below it."""
+    folder = ROOT / "reports" / ("" if name == "table1" else name)
+    return pd.concat(pd.read_csv(folder / f"{file}.csv", index_col="name") for file in (name, "extra"))
+
+
+def reached(name: str, yardstick: str, printed: str, ending: str = "_raw") -> list[int]:
+    """How many networks and mixtures are at or below the paper's ratio: on validation, on test, on both."""
+    table = tables(name)
+    networks = table.query(NETWORKS)
+    holds = [
+        networks[split + ending] / table.loc[yardstick, split + ending]
+        <= networks[f"paper_{split}"] / table.loc[printed, f"paper_{split}"]
+        for split in ("valid", "test")
+    ]
+    return [int(each.sum()) for each in (*holds, holds[0] & holds[1])]
+
+
+def beaten(whose: str) -> int:
+    """How many networks and mixtures the best mixture of n-grams is better than, on both splits."""
+    table = pd.read_csv(ROOT / "reports" / "replication.csv", index_col="name")
+    columns = [f"{whose}_{split}_ratio" for split in ("valid", "test")]
+    better = table[table["row"].str.startswith("MLP")][columns] > table.loc["best-ngram", columns]
+    (count,) = set(better.sum())
+    return int(count)
+
+
+def gains(name: str, ending: str = "_raw") -> list[str]:
+    """By how many per cent mixing with the trigram makes networks better, from and to."""
+    table = tables(name)[[f"valid{ending}", f"test{ending}"]]
+    networks = ["mlp1", "mlp3", "mlp5", "mlp7", "mlp9"]
+    gained = 100 * (table.loc[networks].to_numpy() / table.loc[[f"{each}-mixed" for each in networks]].to_numpy() - 1)
+    return [f"{gained.min():.1f}", f"{gained.max():.1f}"]
+
+
+def runs(model: str) -> pd.DataFrame:
+    return read(f"benchmark/race_{model}.csv", "epochs > 0")
+
+
+def speed(column: int) -> list[str]:
+    """How many times the words a second of the fastest of stock, of both shapes."""
+    both = (race.speeds(runs(model)).iloc[:, column] for model in race.MODELS)
+    return [f"{each['ours'] / each.drop('ours').max():.2f}" for each in both]
+
+
+def ends(model: str, *who: str) -> list[str]:
+    """Validation perplexity with share, each contestant at its best; `next`: the best of the others."""
+    best = runs(model).groupby("who")["with share"].min()
+    return [f"{best.drop('ours').min() if each == 'next' else best[each]:.1f}" for each in who]
+
+
+def times(model: str, who: str, form: str) -> str:
+    """How many times our machine-seconds to the best perplexity of a contestant; `next`: of the best of the others."""
+    others = runs(model).query("who != 'ours'" if who == "next" else "who == @who")
+    return format(others.set_index("with share")["times ours"].sort_index().iloc[0], form)
+
+
+HEADLINE = "the best network is far better than the best n-gram"
+TABLE2 = "the mixed network is better than the best n-gram"
+large = yaml.safe_load((ROOT / "conf" / "model" / "large.yaml").read_text())
+FIGURES = {
+    "recipe-reached": lambda: reached("table1", "kn5", "kn5")[:2],
+    "procedure-reached": lambda: reached("faithful", "kn5", "kn5")[:2],
+    "longer-reached": lambda: reached("faithful20", "kn5", "kn5")[:2],
+    "paper-headline": lambda: claim("table1", HEADLINE, "paper", ".0f"),
+    "recipe-headline": lambda: [
+        *claim("table1", HEADLINE, "ours"),
+        *cells("replication.csv", "row == 'MLP2'", "recipe_valid, recipe_test"),
+    ],
+    "procedure-headline": lambda: [
+        *claim("faithful", HEADLINE, "ours"),
+        *cells("replication.csv", "row == 'MLP10'", "procedure_valid, procedure_test"),
+    ],
+    "gains": lambda: [*gains("faithful"), *gains("table1"), *gains("table1", "")],
+    "classes-reached": lambda: [reached("faithful", *["class500-3"] * 2, ending)[2] for ending in ("_raw", "")],
+    "best-ngram": lambda: [beaten("procedure"), beaten("recipe")],
+    "longer": lambda: [
+        cell for table in ("faithful20", "faithful") for cell in cells(f"{table}/{table}.csv", "name == 'mlp5'", BOTH)
+    ],
+    "classes-longer": lambda: [
+        reached(name, *["class500-3"] * 2, ending)[2]
+        for name, ending in (("faithful", "_raw"), ("faithful20", "_raw"), ("faithful20", ""))
+    ],
+    "srilm": lambda: [reached(name, "kn5-srilm", "kn5")[2] for name in ("faithful", "faithful20")],
+    **{
+        name: lambda name=name: cells("timeline/timeline.csv", f"name == '{name}'", "valid, test")
+        for name in ("awd-lstm", "mlp1", "everything", "dynamic-average")
+    },
+    "steps": lambda: cells("timeline/steps.csv", "valid_share > -9", "100 * valid_share, 100 * test_share", ".0f"),
+    "table2-model": lambda: [large[key] for key in "nhm"],
+    "table2": lambda: [
+        *ratio("table2", "large-mixed", "interpolated3"),
+        *ratio("table2", "large-mixed", "kn5"),
+        *ratio("table2", "large-mixed", "kn5", "valid_low, valid_high, test_low, test_high"),
+    ],
+    "table2-better": lambda: [*claim("table2", TABLE2, "ours"), *claim("table2", TABLE2, "paper")],
+    "table2-best-ngram": lambda: ratio("table2", "large-mixed", "best-ngram-500"),
+    "repeats": lambda: [
+        *ratio("table2-repeats", "large-mixed", "interpolated3"),
+        *ratio("table2-repeats", "large-mixed", "kn5"),
+    ],
+    **{  # docs/results.md has test first, and validation in brackets
+        f"{table}-{name}-{over}": lambda table=table, name=name, over=over: ratio(
+            table, name, over, "test_raw, valid_raw"
+        )
+        for table, name, over in (
+            *(("table2", "large-mixed", over) for over in ("interpolated3", "kn5-srilm", "best-ngram-500")),
+            *(("table2", "large", over) for over in ("kn5", "interpolated3")),
+            *(("table2", f"large-{way}", "kn5") for way in ("learned", "by-frequency", "with-kn5")),
+            ("table2", "large-with-kn5", "best-ngram-500"),
+            *(("table2-repeats", "large-mixed", over) for over in ("interpolated3", "kn5")),
+        )
+    },
+    "table2-large-mixed-kn5": lambda: ratio(
+        "table2", "large-mixed", "kn5", "test_raw, valid_raw, test_low, test_high, valid_low, valid_high"
+    ),
+    "speed": lambda: speed(0),
+    "speed-alone": lambda: speed(1),
+    "race": lambda: [*ends("mlp1", "ours", "next"), *ends("mlp9", "ours")],
+    "race-mlp1": lambda: [*ends("mlp1", "ours", "next"), times("mlp1", "next", ".2f")],
+    "race-mlp9": lambda: ends("mlp9", "ours", "adaptive", "sparse_bfloat16", "sparse"),
+    "race-full": lambda: [times(model, "full", ".0f") for model in race.MODELS],
+}
+
+
+def pattern(figures: Iterable[object]) -> str:
+    return ".*?".join(rf"(?<![\d.,]){re.escape(str(figure))}(?!\d|[.,]\d)" for figure in figures)
+
+
+@pytest.mark.parametrize(("name", "text"), MARKED)
+def test_figures_in_prose_are_the_reports(name, text):
+    figures = FIGURES[name]()
+    assert re.search(pattern(figures), text, re.DOTALL), f"{name}: {figures} are not there in this order:{text}"
+
+
+def test_every_figure_stands_somewhere():
+    assert {mark.values[0] for mark in MARKED} == set(FIGURES)
+
+
+def test_a_wrong_figure_is_noticed():
+    """Another one, the same in another order, and one that only begins alike."""
+    assert re.search(pattern(["0.9", 12]), "of 10.9, 0.9 and 12.")
+    for text in ("of 0.8 and 12", "of 12 and 0.9", "of 0.9 and 12.5", "of 10.9 and 12"):
+        assert not re.search(pattern(["0.9", 12]), text)
