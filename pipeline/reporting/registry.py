@@ -62,7 +62,7 @@ class Table:
     csv: str = ""  # the report's file below reports/; what belongs to it lies beside
     section: str = ""  # of the page, by its id; one that the page has no text for becomes a section of its own
     place: int = 100  # among the page's tables, from the lowest on
-    target: str = ""  # of make, for the page's list of what to run, and its comment
+    target: str = ""  # of make, for the page's list of what to run
     against: list[str] = field(default_factory=list)  # those of the yardsticks whose ratios the page shows
 
     def __post_init__(self):
