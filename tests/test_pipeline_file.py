@@ -94,7 +94,7 @@ def test_the_forms_of_table_2_have_the_same_stages():
 
 # Where things lie and how a run is shown.
 PLACES = {
-    *("defaults", "hydra", "name", "data", "out", "timing", "csv", "reports", "readme", "intervals", "network"),
+    *("defaults", "hydra", "name", "data", "out", "timing", "csv", "reports", "readme", "tables", "network"),
     *("predictions", "clusters", "export", "checkpoints", "checkpoint_seconds", "keep_state", "resume"),
 }
 

@@ -11,7 +11,7 @@ from pipeline.data.errors import InputError
 from pipeline.data.predictions import write_predictions
 from pipeline.data.record import Record
 from pipeline.reporting import resampling
-from pipeline.reporting.table import Mixed, Row, Table
+from pipeline.reporting.registry import Mixed, Row, Table
 
 RANDOM = np.random.default_rng(0)
 TOKENS = RANDOM.integers(500, 1500, 80)

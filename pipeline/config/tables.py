@@ -59,7 +59,7 @@ class Table(Keys):
     csv: str = Field("", description="the report's file below reports/; what belongs to it lies beside")
     section: str = Field("", description="of the page, by its id; an unknown one becomes a section of its own")
     place: int = Field(100, description="among the page's tables, from the lowest on")
-    target: str = Field("", description="of make, for the page's list of what to run, and its comment")
+    target: str = Field("", description="of make, for the page's list of what to run")
     against: list[str] = Field([], description="those of the yardsticks whose ratios the page shows")
 
     dvc: str = Field("", description="the file with the stages that make it; `nplm wiring` writes it")
