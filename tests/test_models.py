@@ -19,7 +19,6 @@ import pytest
 from conftest import composed
 
 from pipeline import cluster, mix, ngram, train, word_map
-from pipeline.commands import failed
 from pipeline.commands.__main__ import main
 from pipeline.data import weights as saved
 from pipeline.data.corpus import read_corpus
@@ -59,11 +58,6 @@ def made(few, tmp_path_factory):
     return folder
 
 
-def loaded(name: str, folder: Path, corpus):
-    """A model of the folder of tiny models."""
-    return by_name.load(name, corpus, places(folder), folder / "clusters")
-
-
 def places(folder: Path) -> list[Path]:
     """Where its models are."""
     return [folder / "predictions" / table for table in ("table1", "beyond")]
@@ -71,22 +65,17 @@ def places(folder: Path) -> list[Path]:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_model_by_name_gives_what_its_stage_wrote(made, few, name):
+    """And the next word has the same probabilities, which sum to one."""
     corpus = read_corpus(few)
-    model, (folder, _) = loaded(name, made, corpus), by_name.find(name, corpus, places(made))
-    found = model.log_probabilities(corpus.valid, corpus.test)
-    assert found == pytest.approx(read_predictions(folder, "test", len(corpus.test)), abs=1e-5)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_the_next_word_has_the_same_probabilities_and_they_sum_to_one(made, few, name):
-    corpus = read_corpus(few)
-    model = loaded(name, made, corpus)
-    for end in (1000, 2001):
-        before = corpus.valid[:end].astype(np.int64)
-        every = model.next(before)
-        assert np.exp(every.astype(np.float64)).sum() == pytest.approx(1, abs=1e-5)
-        for word in (0, 7, int(corpus.valid[end]), len(every) - 1):
-            assert every[word] == pytest.approx(model.log_probabilities(before, np.array([word]))[0], abs=1e-5)
+    model = by_name.load(name, corpus, places(made), made / "clusters")
+    folder, _ = by_name.find(name, corpus, places(made))
+    written = read_predictions(folder, "test", len(corpus.test))
+    assert model.log_probabilities(corpus.valid, corpus.test) == pytest.approx(written, abs=1e-5)
+    before = corpus.valid[:1000].astype(np.int64)
+    every = model.next(before)
+    assert np.exp(every.astype(np.float64)).sum() == pytest.approx(1, abs=1e-5)
+    for word in (0, 7, int(corpus.valid[1000]), len(every) - 1):
+        assert every[word] == pytest.approx(model.log_probabilities(before, np.array([word]))[0], abs=1e-5)
 
 
 def test_a_model_is_found_in_the_first_folder_that_has_it(made, few, tmp_path):
@@ -99,7 +88,7 @@ def test_a_model_is_found_in_the_first_folder_that_has_it(made, few, tmp_path):
     assert (paper.model_of("mlp2/1"), paper.model_of("MLP10")) == ("mlp1-mixed/1", "mlp9-mixed")
     assert paper.model_of("Kneser-Ney back-off") == "Kneser-Ney back-off", "several rows"
     with pytest.raises(InputError, match=r"no model 'mlp7' in .*/table1, .*/beyond; there are: class150-3, cycling3, "):
-        loaded("mlp7", made, corpus)
+        by_name.load("mlp7", corpus, places(made))
     with pytest.raises(InputError, match=r"there are: none, run `make repro`"):
         by_name.find("kn3", corpus, [tmp_path / "nowhere"])
 
@@ -108,24 +97,16 @@ def test_only_the_run_of_a_result_says_what_it_is(few, tmp_path):
     """Its folder's name says nothing, and a short list's scores are offered by no name."""
     corpus = read_corpus(few)
     digest = corpus.counts["digest"]
-    file = {"ngram": {"kind": "arpa", "path": str(tmp_path / "gone.arpa")}}
     Record("shortlist", "short", 0, {"network": "cycling5/0"}, digest).write(tmp_path / "kn5" / "0")
-    Record("ngram", "kn3", 0, file, digest).write(tmp_path / "mlp1" / "0")
     Record("ngram", "kn3", 0, {}, "d" * 64).write(tmp_path / "kn4" / "0")
-    says = {
-        "kn5": "kn5/0 can't be loaded: it holds what the stage shortlist found, and no model",
-        "mlp1": r"mlp1/0 can't be counted again: ngram.path=.*gone.arpa: no such file",
-        "kn4": "kn4/0 was made from another corpus",
-        "mlp7": "there are: kn4, mlp1$",
-    }
-    for name, why in says.items():
+    for name, why in {"kn5": "of the stage shortlist", "kn4": "another corpus", "mlp7": "there are: kn4$"}.items():
         with pytest.raises(InputError, match=why):
             by_name.load(name, corpus, [tmp_path], tmp_path)
 
 
 @pytest.fixture
 def command(made, few, monkeypatch, capsys):
-    """Runs a verb of `nplm` in this process; exit code, standard output and error."""
+    """Runs a command of `nplm` in this process; exit code, standard output and error."""
     where = ["--data", few, "--clusters", made / "clusters"]
     for place in places(made):
         where += ["--predictions", place]
@@ -147,21 +128,21 @@ def nplm(*words: str, **options) -> subprocess.CompletedProcess:
     return subprocess.run([sys.executable, "-m", "pipeline.commands", *words], **(settings | options))
 
 
-def test_the_command_and_its_verbs_explain_themselves():
-    (name, place) = next(iter(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"].items()))
-    module, function = place.split(":")
-    assert name == "nplm" and getattr(import_module(module), function) is main
-    overview = nplm("--help").stdout
-    for verb, does in VERBS.items():
-        assert re.search(rf"^  {verb} +{re.escape(does)}$", overview, re.MULTILINE)
-        ended = nplm(verb, "--help")
+def test_each_command_explains_itself(tmp_path):
+    """A file beside the others is a command, and the list shows it."""
+    script = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]["nplm"]
+    assert script == f"{main.__module__}:{main.__name__}"
+    overview, names = nplm("--help").stdout, [file.stem for file in (ROOT / "pipeline/commands").glob("[!_]*.py")]
+    assert "score" in names
+    for name in names:
+        assert f"    {name}" in overview
+        ended = nplm(name, "--help")
         assert ended.returncode == 0 and ended.stderr == ""
-        assert f"usage: nplm {verb} " in ended.stdout and f"nplm {verb}" in ended.stdout.split("example:")[1]
-        assert import_module(f"pipeline.commands.{verb}").__doc__.strip() in ended.stdout
-    assert "default data/brown" in nplm("score", "--help").stdout
+        assert f"usage: nplm {name} " in ended.stdout and f"nplm {name}" in ended.stdout.split("example:")[1]
+        assert import_module(f"pipeline.commands.{name}").__doc__.strip() in ended.stdout
 
 
-def test_tab_completes_verbs_models_keys_and_files(tmp_path):
+def test_tab_completes_commands_models_keys_and_files(tmp_path):
     def completed(line: str) -> set[str]:
         asked = {"_ARGCOMPLETE": "1", "_ARGCOMPLETE_IFS": "\n", "_ARGCOMPLETE_STDOUT_FILENAME": f"{tmp_path}/said"}
         asked |= {"COMP_LINE": line, "COMP_POINT": str(len(line)), "COMP_TYPE": "9"}
@@ -177,20 +158,17 @@ def test_tab_completes_verbs_models_keys_and_files(tmp_path):
     assert completed("nplm train +search=c") == {"+search=context-direct", "+search=context-hidden"}
 
 
-def test_a_stage_is_a_verb_too(tmp_path):
+def test_a_stage_is_a_command_too(tmp_path):
     where = {"cwd": tmp_path, "env": os.environ | {"PYTHONPATH": str(ROOT)}}
     assert "recipe.rate=1.4e-2" in nplm("train", "--help", **where).stdout
     ended = nplm("train", "modle=mlp5", **where)
-    assert ended.returncode == 2 and ended.stderr.startswith("error: modle: train has no such key; did you mean model?")
-    ended = nplm("ngram", "ngram=kn3", "data=nowhere", **where)
-    assert ended.returncode == 2 and ended.stderr.startswith("error: no preprocessed corpus in nowhere")
+    assert ended.returncode == 2 and "did you mean model?" in ended.stderr and ended.stderr.count("\n") == 1
 
 
 IMPORTED = """
 import sys
 from pipeline.commands.__main__ import main
 sys.argv[1:] and main(sys.argv[1:])
-from pipeline.running import tracking
 print([name for name in ("torch", "mlflow", "hydra", "numba", "pandas") if name in sys.modules])
 """
 
@@ -212,11 +190,12 @@ def test_a_command_imports_only_what_it_needs(made, few):
 
 def test_a_mistake_is_one_line_and_ctrl_c_another(few, monkeypatch, capsys):
     for words, says in (
-        ([], "arguments are required: VERB"),
+        ([], "arguments are required: COMMAND"),
         (["scor"], "invalid choice: 'scor'"),
-        (["score"], "arguments are required: MODEL; `nplm score --help` shows what to give"),
-        (["score", "kn3", "--data", f"{few}/no"], f"no preprocessed corpus in {few}/no: run `make repro`, or give"),
-        (["score", "kn3", "--data", f"{few}", "--predictions", f"{few}/no"], f"no model 'kn3' in {few}/no; there are"),
+        (["score"], "arguments are required: MODEL; `nplm score --help`"),
+        (["score", "kn3", "--data", f"{few}/no"], f"no preprocessed corpus in {few}/no"),
+        (["score", "kn3", "--data", f"{few}", "--predictions", f"{few}/no"], f"no model 'kn3' in {few}/no"),
+        (["neighbours", "said", "--count", "-2"], "not a whole number"),
     ):
         ended = nplm(*words)
         assert ended.returncode == 2 and ended.stdout == "", ended
@@ -228,8 +207,6 @@ def test_a_mistake_is_one_line_and_ctrl_c_another(few, monkeypatch, capsys):
     monkeypatch.setattr("pipeline.commands.score.run", interrupted)
     assert main(["score", "kn3"]) == 130
     assert capsys.readouterr().err == "error: stopped\n"
-    failed("Expected 3 fields in line 5, saw 4\n")  # so pandas says it
-    assert capsys.readouterr().err == "error: Expected 3 fields in line 5, saw 4\n"
 
 
 def test_damaged_weights_of_a_mixture_are_named(made, few, tmp_path):
@@ -243,14 +220,14 @@ def test_damaged_weights_of_a_mixture_are_named(made, few, tmp_path):
 def test_score_marks_unknown_words_and_sums_up(command):
     ended = command("score", "kn3", "-", "--format", "json", text="The jury said xylophonist .\n")
     assert ended.returncode == 0, ended.stderr
-    found = json.loads(ended.stdout)
-    rows = pd.DataFrame(found["rows"])
+    sums = json.loads(ended.stdout)
+    rows = pd.DataFrame(sums["rows"])
     assert rows["word"].tolist() == ["The", "jury", "said", "xylophonist", ".", "<p>", "<text>"]
     assert rows["unknown"].tolist() == [False, False, False, True, False, False, False]
-    assert (found["words"], found["marks"], found["unknown words"]) == (5, 2, 1)
-    assert found["perplexity"] == pytest.approx(np.exp(-rows["log_probability"].mean()), rel=1e-4)
+    assert (sums["words"], sums["marks"], sums["unknown words"]) == (5, 2, 1)
+    assert sums["perplexity"] == pytest.approx(np.exp(-rows["log_probability"].mean()), rel=1e-4)
     known = rows["log_probability"][~rows["unknown"]]
-    assert found["perplexity without unknown words"] == pytest.approx(np.exp(-known.mean()), rel=1e-4)
+    assert sums["perplexity without unknown words"] == pytest.approx(np.exp(-known.mean()), rel=1e-4)
     assert ended.stderr == ""
 
 
@@ -258,21 +235,19 @@ def test_score_says_where_a_perplexity_says_little(command):
     """Nonsense is likely, since the symbol for unknown words is."""
     ended = command("score", "kn3", "--summary", text="Zorblax quimmled the vextrill .\n")
     assert ended.stdout.splitlines()[0] == "words: 5" and len(ended.stdout.splitlines()) == 5
-    assert ended.stderr == "3 of 5 words are unknown: the perplexity says little of this text\n"
+    assert "3 of 5 words are unknown" in ended.stderr
 
 
 def test_generate_is_seeded_and_draws_from_the_likeliest(command):
+    """Cold it repeats the likeliest words; hot it draws among all of them."""
     first, again, other = (command("generate", "mlp1", "--words", "30", "--seed", seed).stdout for seed in (1, 1, 2))
     assert first == again != other and first.split()
     greedy = [command("generate", "kn3", "--words", "8", "--top", "1", "--seed", seed).stdout for seed in (1, 2)]
     assert greedy[0] == greedy[1]
-
-
-def test_temperature_sharpens_and_flattens(command):
-    """Cold it repeats the likeliest words; hot it draws among all of them."""
     hows = (["--temperature", heat] for heat in ("0.01", "1", "10"))
     cold, warm, hot = (command("generate", "kn3", "--words", "60", *how).stdout.split() for how in hows)
     assert len(set(cold)) < len(set(warm)) < len(set(hot))
+    assert "choose from" in command("generate", "mlp1", "--temperature", "inf").stderr
 
 
 def test_standard_input_is_read_like_a_file(command):
@@ -282,19 +257,9 @@ def test_standard_input_is_read_like_a_file(command):
     assert broken.returncode == 2 and "standard input: not UTF-8" in broken.stderr
 
 
-def test_long_work_says_what_it_is_at(command, monkeypatch):
-    """On a terminal, which is told what is being counted."""
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-    assert "counting for kn3" in command("score", "kn3", text="The jury\n").stderr
-
-
-def test_options_may_stand_anywhere_and_are_checked(command, tmp_path):
+def test_options_may_stand_anywhere(command, tmp_path):
     (tmp_path / "text.txt").write_text("The jury said so.\n")
     assert command("score", "kn3", "--tokens", tmp_path / "text.txt").returncode == 0
-    for wrong in (["neighbours", "said", "--count", "-2"], ["generate", "mlp1", "--seed", "-1"]):
-        assert command(*wrong).returncode == 2
-    assert "choose from" in command("generate", "mlp1", "--temperature", "inf").stderr
-    assert "give two models" in command("compare", "kn3", "kn3", tmp_path / "text.txt").stderr
 
 
 def test_a_count_follows_the_options_that_the_run_was_made_with(made, few, tmp_path):
@@ -302,8 +267,8 @@ def test_a_count_follows_the_options_that_the_run_was_made_with(made, few, tmp_p
     overridden = ["ngram=kn3", "ngram.order=2", f"data={few}", f"out={tmp_path}/kn3/0"]
     ngram.main(composed("ngram", ngram.Config, *overridden, f"timing={tmp_path}/timing.json"))
     corpus = read_corpus(few)
-    found = by_name.load("kn3", corpus, [tmp_path], made / "clusters").log_probabilities(corpus.valid, corpus.test)
-    assert found == pytest.approx(read_predictions(tmp_path / "kn3" / "0", "test", len(corpus.test)), abs=1e-5)
+    log_p = by_name.load("kn3", corpus, [tmp_path], made / "clusters").log_probabilities(corpus.valid, corpus.test)
+    assert log_p == pytest.approx(read_predictions(tmp_path / "kn3" / "0", "test", len(corpus.test)), abs=1e-5)
 
 
 def test_compare_shows_the_largest_differences_first(command, tmp_path):
@@ -319,7 +284,6 @@ def test_neighbours_and_its_error(command):
     assert len(table) == 10 and "said" not in table["word"].tolist()
     wrong = command("neighbours", "Xylophonist")
     assert wrong.returncode == 2 and "'Xylophonist' is not in the vocabulary" in wrong.stderr
-    assert "Traceback" not in wrong.stderr
     counted = command("neighbours", "said", "--model", "kn3")
     assert counted.returncode == 2 and "holds no network's weights; networks there: cycling3, " in counted.stderr
     missing = command("score", "kn3", "nowhere.txt")

@@ -8,6 +8,7 @@ import time
 
 import pytest
 from omegaconf import OmegaConf
+from sqlalchemy.exc import OperationalError
 
 from pipeline.config.base import ROOT
 from pipeline.data.errors import InputError
@@ -92,29 +93,23 @@ def test_a_database_that_cannot_be_opened_is_said_at_once(tmp_path, monkeypatch)
 
     monkeypatch.setattr("mlflow.store.db.utils.time.sleep", wait)
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}")  # a folder
-    with pytest.raises(tracking.unreachable(), match="unable to open database file"):
-        tracking.open_client()
+    with pytest.raises(OperationalError, match="unable to open database file"):
+        tracking.open_store()
 
 
 def test_a_process_killed_while_it_makes_the_database_leaves_none(tmp_path, monkeypatch):
     """Of half its tables MLflow would say at every later run that they are there already."""
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'mlflow.db'}")
-    code = "from pipeline.running import tracking; tracking.open_client()"
+    code = "from pipeline.running import tracking; tracking.open_store()"
     process = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT)
-    new = tmp_path / "mlflow.db.new" / "mlflow.db"
+    new = tmp_path / "mlflow.db.new"
     while process.poll() is None and not (new.is_file() and new.stat().st_size):
         time.sleep(0.001)
     process.kill()
     assert process.wait() == -signal.SIGKILL
     assert not (tmp_path / "mlflow.db").exists()
-    assert tracking.open_client().search_experiments()
+    assert tracking.open_store().search_experiments()
     assert [path.name for path in tmp_path.iterdir()] == ["mlflow.db"]
-
-
-def test_an_address_that_is_none_is_a_store_out_of_reach(monkeypatch):
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://[bad")
-    with pytest.raises(tracking.unreachable(), match="Invalid IPv6 URL"):
-        tracking.open_client()
 
 
 @pytest.mark.parametrize(
@@ -128,9 +123,7 @@ def test_an_address_that_is_none_is_a_store_out_of_reach(monkeypatch):
         ("http://me:s3!cret@[bad", "s3!cret"),
     ],
 )
-def test_no_message_tells_the_password(monkeypatch, uri, said):
+def test_no_message_shows_the_password(monkeypatch, uri, said):
     monkeypatch.setenv("MLFLOW_TRACKING_URI", uri)
-    told = tracking.told(OSError(said))
-    assert "cret" not in told and "***" in told
-    monkeypatch.delenv("MLFLOW_TRACKING_URI")
-    assert tracking.told(OSError(said)) == said
+    line = tracking.line(OSError(said))
+    assert "cret" not in line and "***" in line

@@ -99,7 +99,7 @@ def test_an_empty_store_gets_the_runs_that_their_stages_log(root, monkeypatch):
     by_stage = stored()
     publish(root)
     assert stored().keys() == by_stage.keys()
-    assert len(by_stage) == len(list(root.rglob(record.FILE)))
+    assert len(by_stage) == 8
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{root / 'empty.db'}")
     publish(root)
     built = stored()

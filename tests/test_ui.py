@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from urllib.request import Request, urlopen
 
 from conftest import composed
@@ -15,9 +16,19 @@ from pipeline.running.app import ROOT
 
 
 def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return found.getsockname()[1]
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]
+
+
+def wait_for(port: int) -> None:
+    """Until the server answers, a minute and a half at most."""
+    for _ in range(180):
+        with socket.socket() as tried:
+            if tried.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(0.5)
+    raise AssertionError("the server did not start")
 
 
 def command(port: int) -> list[str]:
@@ -25,7 +36,7 @@ def command(port: int) -> list[str]:
 
 
 def test_the_address_that_it_prints_has_the_runs(stage, few, tmp_path, monkeypatch):
-    """And the server says when it answers, and nothing of each request."""
+    """And the server says nothing of each request."""
     monkeypatch.setenv("MLFLOW_TRACKING_URI", stage.environment["MLFLOW_TRACKING_URI"])
     ngram.main(composed("ngram", ngram.Config, f"data={few}", f"out={tmp_path}/out", f"timing={tmp_path}/t.json"))
     port = free_port()
@@ -39,8 +50,7 @@ def test_the_address_that_it_prints_has_the_runs(stage, few, tmp_path, monkeypat
             process.stdout.readline(),
         ).groups()
         assert (name, address) == ("nplm-brown-20-texts", f"http://127.0.0.1:{port}")
-        assert process.stdout.readline() == "The server takes half a minute to start. Ctrl-C stops it.\n"
-        assert process.stdout.readline() == "It answers now.\n", "the server did not start"
+        wait_for(port)
         asked = Request(f"{address}/api/2.0/mlflow/runs/search", headers={"Content-Type": "application/json"})
         asked.data = json.dumps({"experiment_ids": [experiment]}).encode()
         runs = json.load(urlopen(asked))["runs"]
@@ -65,5 +75,5 @@ def test_what_it_cannot_show_is_one_line(stage, tmp_path):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
-        assert "Address already in use; give another" in refused(taken.getsockname()[1])
-    assert "'70000' is above 65535" in refused(70000)
+        assert "Address already in use" in refused(taken.getsockname()[1])
+    assert "must be 0-65535" in refused(70000)

@@ -24,9 +24,6 @@ def arguments(parser: Parser) -> None:
 
 def run(given: argparse.Namespace) -> None:
     """Runs MLflow's server until Ctrl-C."""
-    from mlflow.exceptions import MlflowException
-    from sqlalchemy.exc import SQLAlchemyError
-
     from pipeline.running import tracking
 
     if os.environ["MLFLOW_TRACKING_URI"].startswith("http"):
@@ -34,7 +31,7 @@ def run(given: argparse.Namespace) -> None:
     _check_free(given.port)
     try:
         experiments = {each.name: each.experiment_id for each in tracking.open_store().search_experiments()}
-    except (MlflowException, SQLAlchemyError) as error:
+    except Exception as error:  # of whichever store or driver
         raise InputError(f"the store of runs can't be opened: {tracking.line(error)}") from error
     ours = sorted((name for name in experiments if name.startswith("nplm-")), key=lambda name: (name != MAIN, name))
     if not ours:
