@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from conftest import brown_contexts
 
-from pipeline.data.errors import InputError
-from pipeline.data import class_file
-from pipeline.core.ngrams import classes
 from pipeline.core.clustering import exchange
+from pipeline.core.ngrams import classes
+from pipeline.data import class_file
+from pipeline.data.errors import InputError
 
 V = 9
 STREAM = np.random.default_rng(0).choice(V - 1, 500, p=np.array([8, 7, 6, 5, 4, 3, 2, 1]) / 36)  # 8 never occurs

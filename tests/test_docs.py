@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 from conftest import composed
+from pipeline.running.keys import keys, read
 
 from pipeline.running import help
 from pipeline.running.app import ROOT
-from pipeline.running.keys import keys, read
 
 STAGES = [file.stem for file in (ROOT / "conf").glob("*.yaml") if (ROOT / "pipeline" / f"{file.stem}.py").is_file()]
 

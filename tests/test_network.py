@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
+from pipeline.core.families.feedforward import Network
 from pipeline.core.networks import base
 from pipeline.core.networks.base import Architecture
-from pipeline.core.families.feedforward import Network
 from pipeline.core.networks.softmax import log_partition
 
 V = 40

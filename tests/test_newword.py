@@ -8,10 +8,10 @@ from test_families import SHAPES
 from test_network import V, batch
 
 from pipeline import out_of_vocabulary
-from pipeline.core.common import symbols
-from pipeline.data.corpus import Corpus
 from pipeline.core.beyond import new_words
+from pipeline.core.common import symbols
 from pipeline.core.networks.base import Architecture, build, contexts
+from pipeline.data.corpus import Corpus
 
 EVERY = SHAPES | {"feedforward": Architecture(4, 5, 3, True)}
 # A word is held out of windows of context; what reads a stream in order has none.

@@ -9,11 +9,11 @@ import shutil
 import pandas as pd
 import pytest
 from conftest import composed
+from pipeline.reporting.registry import read_registry
 
 from pipeline import page
 from pipeline.data.errors import InputError
 from pipeline.reporting import costs, figures, style
-from pipeline.reporting.registry import read_registry
 from pipeline.running.app import ROOT
 from pipeline.webpage import rows
 from pipeline.webpage.sheets import EACH

@@ -312,21 +312,12 @@ def test_publish_completes_the_runs_and_builds_them_again_from_outputs(project):
     assert {run.data.tags["nplm.output"] for run in built.values()} <= logged.keys() and len(built) >= 29
     for run in built.values():  # by its output: two tables may have networks of one name
         by_stage = logged[run.data.tags["nplm.output"]]
-<<<<<<< HEAD
-        assert (run.info.run_name, run.data.params) == (by_stage.info.run_name, by_stage.data.params)
-        ours, theirs = run.data.metrics, by_stage.data.metrics
-        assert ours == pytest.approx({name: theirs[name] for name in ours})
-        assert {name for name in theirs.keys() - ours.keys() if not name.startswith("cost/")} == set()  # times are gone
-        assert run.data.tags.get(NOTE) == by_stage.data.tags.get(NOTE)
-    trained = next(run for run in built.values() if run.info.run_name == "mlp9-0")
-=======
         assert run.info.run_name == by_stage.info.run_name
         assert run.data.params == by_stage.data.params
         figures = {key: value for key, value in by_stage.data.metrics.items() if not key.startswith("system/")}
         assert run.data.metrics == pytest.approx(figures)
     networks = (run for run in built.values() if run.info.run_name == "mlp9-0")
     trained = next(run for run in networks if run.data.params["recipe.name"] == "modern")
->>>>>>> h2/main
     assert len(client.get_metric_history(trained.info.run_id, "curve/valid_perplexity")) == 1
     data = trained.inputs.dataset_inputs[0].dataset
     assert data.name == "brown" and trained.data.tags["data"].startswith(data.digest)

@@ -5,8 +5,8 @@ import pytest
 import torch
 from test_network import V, batch
 
-from pipeline.core.networks.base import Architecture
 from pipeline.core.families.feedforward import Network
+from pipeline.core.networks.base import Architecture
 from pipeline.core.training.sampling import PoissonSampler, inclusion_probabilities, make_sampler
 
 

@@ -26,16 +26,15 @@ from mlflow.utils.file_utils import local_file_uri_to_path
 from safetensors.torch import load_file, save_file
 
 from pipeline import mix, ngram, train
+from pipeline.core.networks.base import Architecture, build
 from pipeline.data.corpus import read_corpus
 from pipeline.data.errors import InputError
 from pipeline.data.files import read_json, write_json
 from pipeline.data.predictions import read_predictions
 from pipeline.data.record import Record
-from pipeline.core.networks.base import Architecture, build
 from pipeline.data.weights import read_network
-from pipeline.running import recorded
+from pipeline.running import checkpoint, recorded
 from pipeline.running.app import ROOT
-from pipeline.running import checkpoint
 
 TINY = ["model.h=4", "model.m=3", "recipe.epochs=3", "recipe.batch=64", "recipe.samples=100", "recipe.bfloat16=false"]
 GRID = ["-m", "model.n=2,3", "model.h=3", "model.m=3", "recipe.epochs=1"]

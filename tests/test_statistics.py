@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from pipeline.reporting.registry import Mixed, Row, Table
 
 from pipeline import claims
 from pipeline.core.common import evaluation
@@ -11,7 +12,6 @@ from pipeline.data.errors import InputError
 from pipeline.data.predictions import write_predictions
 from pipeline.data.record import Record
 from pipeline.reporting import resampling
-from pipeline.reporting.registry import Mixed, Row, Table
 
 RANDOM = np.random.default_rng(0)
 TOKENS = RANDOM.integers(500, 1500, 80)

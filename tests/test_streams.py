@@ -6,12 +6,12 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import torch
+from pipeline.commands.networks import NetworkModel
 from test_families import SHAPES
 from test_network import V
 
-from pipeline.commands.networks import NetworkModel
-from pipeline.core.streams import network as streams
 from pipeline.core.networks.base import Deep, build
+from pipeline.core.streams import network as streams
 from pipeline.core.training.batches import Streams
 
 IN_ORDER = [name for name, shape in SHAPES.items() if build(shape, V).in_order]

@@ -13,7 +13,6 @@ from functools import partial
 from pathlib import Path
 
 from mlflow import MlflowClient
-
 from pipeline.running.keys import ROOT
 
 from .few import Few
