@@ -187,7 +187,9 @@ def _environment(sheets: Sheets, drawn: dict[str, str]) -> Environment:
         "there": lambda files: [file for file in files if sheets.there(file)],
         "drawn": svg,
         "wordy": lambda column: any(cell.text[:1].isalpha() or len(cell.text) > 20 for cell in column),
-        "head": lambda head: re.sub(r"\b(valid|train)\b", lambda word: SPLIT_NAMES[word[0]], head),
+        "head": lambda head: re.sub(
+            r"\b(valid|train)\b", lambda word: SPLIT_NAMES[word[0]], head.replace("with s", "with\u00a0s")
+        ),
         "sections": lambda html: re.findall(r'<section id="([\w-]+)">\s*<h2>(.*?)</h2>', html),
     }
     return environment
