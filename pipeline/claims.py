@@ -111,9 +111,8 @@ class Config:
     incomparable: list[Incomparable] = field(default_factory=list)  # what can't be judged here, and why
 
     def __post_init__(self):
-        said = [each.says for each in (*self.claims, *self.epochs, *self.falling, *self.exploratory)]
-        twice = {says for says in said if said.count(says) > 1}
-        if twice:
+        says = [each.says for each in (*self.claims, *self.epochs, *self.falling, *self.exploratory)]
+        if twice := {each for each in says if says.count(each) > 1}:
             raise InputError(f"claims: {' and '.join(map(repr, sorted(twice)))} stands there twice")
 
 
@@ -233,7 +232,11 @@ def sooner(claim: Epochs, models: Models) -> dict:
     holds, unless = ("yes", quick_cut) if slow / quick - 1 >= claim.least else ("no", slow_cut)
     needed = f"{slow}{' or more' * slow_cut} against {quick}{' or more' * quick_cut}"
     here = f"epochs to within {claim.near:.0%} of its best: {claim.slow} {needed} of {claim.quick}"
-    return _said(claim) | {"asks": f"{claim.least:.0%} more epochs", "here": here, "holds": "open" if unless else holds}
+    return _words(claim) | {
+        "asks": f"{claim.least:.0%} more epochs",
+        "here": here,
+        "holds": "open" if unless else holds,
+    }
 
 
 def epochs_to_converge(curve: pd.Series, near: float) -> int:
@@ -251,10 +254,10 @@ def still_falling(claim: Falling, models: Models) -> dict:
     curve = models.curve(claim.name)
     less = curve.iloc[:-1].min() / curve.iloc[-1] - 1
     here = f"{claim.name}: the best epoch before the last is {less:+.2%} above the last"
-    return _said(claim) | {"asks": "the last epoch is the best", "here": here, "holds": "yes" if less > 0 else "no"}
+    return _words(claim) | {"asks": "the last epoch is the best", "here": here, "holds": "yes" if less > 0 else "no"}
 
 
-def _said(claim: Epochs | Falling) -> dict:
+def _words(claim: Epochs | Falling) -> dict:
     return {"says": claim.says, "where": claim.where, "paper": claim.figure}
 
 
