@@ -161,11 +161,12 @@ def splits(genres: pd.DataFrame, imaginative: list[str], model: str) -> dict[str
 
 def benchmark(sheets: Sheets) -> list[dict]:
     """Each part of the benchmark: its title, its text as HTML, and its table."""
+    called = {name: label for name, label in sheets.called.items() if re.search(r"\d", name)}  # `linear` is a word, too
     parts = []
     for part in sheets.read("benchmark/parts.csv").to_dict("records"):
         file = f"benchmark/{part['part']}.csv"
-        view = sheets.read(file).map(lambda value: Cell(rows.renamed(cells.plain(value), sheets.called)))
-        text = Markup(MarkdownIt().render(rows.renamed(part["text"], sheets.called)))
+        view = sheets.read(file).map(lambda value: Cell(rows.renamed(cells.plain(value), called)))
+        text = Markup(MarkdownIt().render(rows.renamed(part["text"], called)))
         parts.append({"title": part["title"], "text": text, "sheet": Sheet(part["title"], view, [file])})
     return parts
 
