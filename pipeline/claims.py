@@ -147,7 +147,11 @@ def sooner(claim: Epochs, models: Models) -> dict:
     holds, unless = ("yes", quick_cut) if slow / quick - 1 >= claim.least else ("no", slow_cut)
     needed = f"{slow}{' or more' * slow_cut} against {quick}{' or more' * quick_cut}"
     here = f"epochs to within {claim.near:.0%} of its best: {claim.slow} {needed} of {claim.quick}"
-    return _said(claim) | {"asks": f"{claim.least:.0%} more epochs", "here": here, "holds": "open" if unless else holds}
+    return _words(claim) | {
+        "asks": f"{claim.least:.0%} more epochs",
+        "here": here,
+        "holds": "open" if unless else holds,
+    }
 
 
 def epochs_to_converge(curve: pd.Series, near: float) -> int:
@@ -165,10 +169,10 @@ def still_falling(claim: Falling, models: Models) -> dict:
     curve = models.curve(claim.name)
     less = curve.iloc[:-1].min() / curve.iloc[-1] - 1
     here = f"{claim.name}: the best epoch before the last is {less:+.2%} above the last"
-    return _said(claim) | {"asks": "the last epoch is the best", "here": here, "holds": "yes" if less > 0 else "no"}
+    return _words(claim) | {"asks": "the last epoch is the best", "here": here, "holds": "yes" if less > 0 else "no"}
 
 
-def _said(claim: Epochs | Falling) -> dict:
+def _words(claim: Epochs | Falling) -> dict:
     return {"says": claim.says, "where": claim.where, "paper": claim.figure}
 
 

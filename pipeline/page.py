@@ -147,11 +147,12 @@ def splits(genres: pd.DataFrame, imaginative: list[str], model: str) -> dict[str
 
 def benchmark(sheets: Sheets) -> list[dict]:
     """Each part of the benchmark: its title, its text as HTML, and its table."""
+    called = {name: label for name, label in sheets.called.items() if re.search(r"\d", name)}  # `linear` is a word, too
     parts = []
     for part in sheets.read("benchmark/parts.csv").to_dict("records"):
         file = f"benchmark/{part['part']}.csv"
-        view = sheets.read(file).map(lambda value: Cell(rows.renamed(cells.plain(value), sheets.called)))
-        text = Markup(MarkdownIt().render(rows.renamed(part["text"], sheets.called)))
+        view = sheets.read(file).map(lambda value: Cell(rows.renamed(cells.plain(value), called)))
+        text = Markup(MarkdownIt().render(rows.renamed(part["text"], called)))
         parts.append({"title": part["title"], "text": text, "sheet": Sheet(part["title"], view, [file])})
     return parts
 
@@ -173,7 +174,9 @@ def _environment(sheets: Sheets, drawn: dict[str, str]) -> Environment:
         "there": lambda files: [file for file in files if sheets.there(file)],
         "drawn": svg,
         "wordy": lambda column: any(cell.text[:1].isalpha() or len(cell.text) > 20 for cell in column),
-        "head": lambda head: re.sub(r"\b(valid|train)\b", lambda word: SPLIT_NAMES[word[0]], head),
+        "head": lambda head: re.sub(
+            r"\b(valid|train)\b", lambda word: SPLIT_NAMES[word[0]], head.replace("with s", "with\u00a0s")
+        ),
         "sections": lambda html: re.findall(r'<section id="([\w-]+)">\s*<h2>(.*?)</h2>', html),
     }
     return environment

@@ -86,9 +86,9 @@ def draw(built: pd.DataFrame) -> str:
     with style.figure(8, 4.8) as figure:
         axes = figure.add_subplot()
         marks = dict(zip(KINDS, ("o", "s", "^"), strict=True))
-        for (kind, said), colour in zip(KINDS.items(), style.COLOURS, strict=False):
+        for (kind, label), colour in zip(KINDS.items(), style.COLOURS, strict=False):
             part = built[built["kind"] == kind]
-            axes.plot(part["year"], part["test"], marks[kind], color=colour, label=said)
+            axes.plot(part["year"], part["test"], marks[kind], color=colour, label=label)
         best = built.groupby("year")["test"].min().cummin()
         axes.step(best.index, best, where="post", linewidth=1, color=style.INK, alpha=0.4, label="the best so far")
         axes.set_yscale("log")

@@ -9,7 +9,9 @@ from pipeline import report
 from pipeline.data.corpus import SPLITS, Corpus
 from pipeline.data.errors import InputError
 from pipeline.data.predictions import write_predictions
-from pipeline.reporting import markup, table
+from pipeline.reporting import registry, table, views
+from pipeline.reporting.cells import laid_out, latex, markdown
+from pipeline.running.app import ROOT
 
 
 @pytest.fixture
@@ -22,7 +24,7 @@ def built():
     ]
     papers = [{"paper_valid": 170, "paper_test": 150}] * 2 + [{"paper_valid": 200, "paper_test": 200}]
     both = [ours | paper for ours, paper in zip(lines, papers, strict=True)]
-    return pd.DataFrame(both, columns=table.COLUMNS, index=["mlp1", "mlp2", "kn5"]).astype(table.TYPES)
+    return pd.DataFrame(both, columns=table.NAMES, index=["mlp1", "mlp2", "kn5"]).astype(table.TYPES)
 
 
 def test_ratios_are_to_the_same_tokens_of_the_yardstick(built):
@@ -33,7 +35,7 @@ def test_ratios_are_to_the_same_tokens_of_the_yardstick(built):
     assert ratios.loc["mlp1", ["test_raw", "paper_test"]].tolist() == pytest.approx([0.7, 0.75])
     assert ratios["reached"].tolist() == [True, False]
     assert table.ratios(built, []).empty and table.ratios(built, ["kn3"]).empty
-    assert "0.850" in markup.markdown(markup.ratios(ratios))
+    assert "0.850" in markdown(laid_out(ratios, views.RATIOS))
 
 
 def test_what_the_paper_does_not_print_is_not_reached_or_missed(built):
@@ -41,10 +43,10 @@ def test_what_the_paper_does_not_print_is_not_reached_or_missed(built):
     ratios = table.ratios(built.assign(paper_valid=np.nan), ["kn5"])
     assert ratios["reached"].tolist() == [True, True]  # MLP2 misses the ratio on validation alone
     unprinted = table.ratios(built.assign(paper_valid=np.nan, paper_test=np.nan), ["kn5"])
-    read = markup.ratios(unprinted)
-    assert unprinted["reached"].isna().all() and "| yes" not in markup.markdown(read)
-    assert list(report._without_blanks(read, compares=True)) == list(read)
-    assert not [each for each in report._without_blanks(read, compares=False) if "paper" in each or each == "reached"]
+    view = laid_out(unprinted, views.RATIOS)
+    assert unprinted["reached"].isna().all() and "| yes" not in markdown(view)
+    assert list(report._without_blanks(view, compares=True)) == list(view)
+    assert not [each for each in report._without_blanks(view, compares=False) if "paper" in each or each == "reached"]
 
 
 def test_ratios_to_two_yardsticks_have_the_intervals_of_each(built):
@@ -54,21 +56,35 @@ def test_ratios_to_two_yardsticks_have_the_intervals_of_each(built):
     ratios = table.ratios(built, ["kn5", "mlp2"], intervals)
     assert ratios["over"].tolist() == ["kn5", "kn5", "mlp2", "mlp2"]
     assert ratios["test_low"].tolist() == [0.68, 0.68, 0.9, 0.9]
-    part = ratios[ratios["over"] == "mlp2"]
-    assert all(ends in markup.markdown(markup.ratios(part)) for ends in ("0.500 to 0.500", "0.900 to 1.100"))
-    assert r"95 \%" in markup.latex(markup.ratios(part))
+    _, (_, _, kn5), (_, _, mlp2) = report._views(built, built[:0], ratios, built, True, True)
+    assert "0.680 to 0.720" in markdown(kn5) and "0.900 to 1.100" in markdown(mlp2) and r"95 \%" in latex(mlp2)
 
 
 def test_perplexities_of_another_corpus_are_not_compared(built):
-    same, other = markup.figures(built), markup.figures(built, same_corpus=False)
-    assert "-53.3%" in markup.markdown(same) and "against paper" in markup.latex(same)
-    assert "%" not in markup.markdown(other) and "against paper" not in markup.latex(other)
+    same, other = (next(report._views(built, built[:0], pd.DataFrame(), built, True, of))[2] for of in (True, False))
+    assert "-53.3%" in markdown(same) and "against paper" in latex(same)
+    assert "%" not in markdown(other) and "against paper" not in latex(other)
 
 
 def test_a_figure_that_the_paper_prints_with_a_decimal_keeps_it(built, tmp_path):
     built.assign(paper_test=345.8).round(4).to_csv(tmp_path / "table.csv", index_label="name")
-    assert markup.figures(table.read(tmp_path / "table.csv"))["test, paper"].tolist() == ["345.8"] * 3
-    assert markup.figures(built)["test, paper"].tolist() == ["150", "150", "200"]
+    shown = laid_out(table.read(tmp_path / "table.csv"), views.REPORT)
+    assert shown["test, paper"].map(str).tolist() == ["345.8"] * 3
+    assert laid_out(built, views.REPORT)["test, paper"].map(str).tolist() == ["150", "150", "200"]
+
+
+def test_the_committed_tables_for_readers_are_views_of_the_committed_csv_files():
+    """Table 1 to the digit; its CSV file is rounded to four."""
+    text = (ROOT / "reports" / "table1.md").read_text()
+    shown, extra = (table.read(ROOT / "reports" / f"{name}.csv") for name in ("table1", "extra"))
+    for _, _, view in report._views(shown, extra, pd.DataFrame(), shown, True, True):
+        assert markdown(view) in text
+
+
+def test_the_registry_has_what_hydra_composes():
+    """The stages that take a table get it from Hydra, the views of it from the registry."""
+    for name, listed in registry.read_registry(ROOT / "conf" / "table").items():
+        assert listed == composed("report", report.Config, f"table={name}").table
 
 
 NETWORK = {"model": {"n": 3, "h": 8, "m": 6, "direct": True}}
@@ -90,13 +106,13 @@ def filled(folder, corpus, stage, p, **config):
 
 def listed(folder, **changes):
     """A table of a network with two seeds and its mixture, and an n-gram, of which the paper prints one figure."""
-    return table.Table(
+    return registry.Table(
         **{
             "seeds": [0, 1],
             "models": {"train": ["mlp1"], "ngram": ["kn3"]},
-            "mix": table.Mixed(["mlp1"], ["mixed"]),
+            "mix": registry.Mixed(["mlp1"], ["mixed"]),
             "also": [],
-            "rows": {"kn3": table.Row("Kneser-Ney"), "mlp1": table.Row("MLP1", valid=284.0)},
+            "rows": {"kn3": registry.Row("Kneser-Ney"), "mlp1": registry.Row("MLP1", valid=284.0)},
             "yardsticks": ["kn3"],
             "same_corpus": True,
             "predictions": [str(folder)],
@@ -126,7 +142,7 @@ def test_a_network_is_the_mean_of_its_seeds(models, corpus):
     # `<unk>` is the one unseen word, and validation has none of it: its share is nothing.
     assert line["test_raw"] == pytest.approx((10 + 10 / 3) / 2)
     assert line["test_sd"] == pytest.approx(np.std([line["test"] * 1.5, line["test"] * 0.5], ddof=1))
-    assert " ± " in markup.markdown(markup.figures(built))
+    assert " ± " in markdown(laid_out(built, views.REPORT))
 
 
 def test_a_row_is_written_once_and_its_shape_is_what_its_stage_says(models, corpus):
@@ -145,7 +161,7 @@ def test_a_row_without_predictions_names_the_stage_to_run(models, corpus):
     for changes, stage in (
         ({"seeds": [0, 1, 2]}, "train@mlp1-2"),
         ({"models": {"train": ["mlp1"], "ngram": ["kn3", "kn9"]}}, "ngram@kn9"),
-        ({"mix": table.Mixed(["mlp1"], ["mixed", "learned"])}, "mix@mlp1-learned-0"),
+        ({"mix": registry.Mixed(["mlp1"], ["mixed", "learned"])}, "mix@mlp1-learned-0"),
         ({"seeds": [0, 1, 2], "dvc": "experiments/x/dvc.yaml"}, "experiments/x/dvc.yaml:train@mlp1-2"),
     ):
         with pytest.raises(InputError, match=f"no predictions of .*: run `dvc repro {stage}`"):

@@ -26,11 +26,11 @@ def stream(level, spread, noise=0.5):
 
 def test_the_estimate_is_the_perplexity_of_all_tokens():
     log_p = stream(-5.5, 0.3)
-    found = resampling.perplexity(resampling.text_sums(log_p, FIRSTS), TOKENS)
-    assert found.value == pytest.approx(evaluation.perplexity(log_p), rel=1e-9)
-    assert found.low < found.value < found.high
+    own = resampling.perplexity(resampling.text_sums(log_p, FIRSTS), TOKENS)
+    assert own.value == pytest.approx(evaluation.perplexity(log_p), rel=1e-9)
+    assert own.low < own.value < own.high
     # The spread over texts decides: the standard error of the mean log-probability is about .3 / sqrt(80).
-    width = np.log(found.high / found.low)
+    width = np.log(own.high / own.low)
     assert width == pytest.approx(2 * 1.96 * 0.3 / 80**0.5, rel=0.25)
 
 
@@ -38,16 +38,16 @@ def test_a_ratio_is_paired():
     """Two models that differ by a constant on every text have a ratio without spread, however different the texts."""
     log_p = stream(-5.5, 0.3)
     sums = resampling.text_sums(log_p, FIRSTS)
-    found = resampling.ratio(sums, sums + 0.1 * TOKENS, TOKENS)
-    assert [found.value, found.low, found.high] == pytest.approx([np.exp(0.1)] * 3)
+    ratio = resampling.ratio(sums, sums + 0.1 * TOKENS, TOKENS)
+    assert [ratio.value, ratio.low, ratio.high] == pytest.approx([np.exp(0.1)] * 3)
 
 
 def test_the_interval_holds_the_truth_as_often_as_it_says():
     hits = 0
     for _ in range(60):
         a, b = stream(-5.5, 0.1, 0), stream(-5.4, 0.1, 0)
-        found = resampling.ratio(*(resampling.text_sums(x, FIRSTS) for x in (a, b)), TOKENS)
-        hits += found.low < np.exp(0.1) < found.high
+        ratio = resampling.ratio(*(resampling.text_sums(x, FIRSTS) for x in (a, b)), TOKENS)
+        hits += ratio.low < np.exp(0.1) < ratio.high
     assert 51 <= hits <= 60
 
 
@@ -55,10 +55,10 @@ def test_the_spread_of_seeds_is_added_to_that_of_texts():
     """Student's with one degree of freedom: 12.7 standard errors, of two seeds whose log ratios are .01 apart."""
     sums = resampling.text_sums(stream(-5.5, 0.3), FIRSTS)
     seeds = np.stack([sums - 0.005 * TOKENS, sums + 0.005 * TOKENS])
-    found = resampling.ratio_of_seeds(seeds, (sums + 0.1 * TOKENS)[None], TOKENS)
-    assert found.value == pytest.approx(np.exp(0.1))
-    assert np.log(found.high / found.value) == pytest.approx(12.706 * 0.005, rel=1e-3)
-    assert np.log(found.value / found.low) == pytest.approx(12.706 * 0.005, rel=1e-3)
+    ratio = resampling.ratio_of_seeds(seeds, (sums + 0.1 * TOKENS)[None], TOKENS)
+    assert ratio.value == pytest.approx(np.exp(0.1))
+    assert np.log(ratio.high / ratio.value) == pytest.approx(12.706 * 0.005, rel=1e-3)
+    assert np.log(ratio.value / ratio.low) == pytest.approx(12.706 * 0.005, rel=1e-3)
     one = resampling.ratio_of_seeds(sums[None], (sums + 0.1 * TOKENS)[None], TOKENS)
     assert one == resampling.ratio(sums, sums + 0.1 * TOKENS, TOKENS)
 
@@ -145,8 +145,8 @@ def test_a_claim_is_judged_on_both_splits_and_both_readings(few, tmp_path):
     assert raw["ours"].to_numpy() == pytest.approx(np.exp(0.3) - 1, rel=1e-4)
     assert raw["holds"].tolist() == ["yes", "yes"]  # .35 with +-.04 of the seeds, where the paper has .19 and .16
     assert (raw["high"] - raw["low"]).to_numpy() == pytest.approx(2 * 4.303 * 0.02 / 3**0.5 * np.exp(0.3), rel=1e-2)
-    found = pd.read_csv(tmp_path / "exploratory.csv")
-    assert found["ours"].iloc[0] == pytest.approx(np.exp(0.1) - 1, rel=1e-4) and "holds" not in found
+    pairs = pd.read_csv(tmp_path / "exploratory.csv")
+    assert pairs["ours"].iloc[0] == pytest.approx(np.exp(0.1) - 1, rel=1e-4) and "holds" not in pairs
     text = (tmp_path / "claims.md").read_text()
     assert "networks win" in text and "+18.57% / +16.30%" in text and "beside it" in text
 

@@ -15,8 +15,8 @@ def put(file: Path, name: str, markdown: str) -> None:
     begin, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
     text = file.read_text(encoding="utf-8")
     between = f"(?<={re.escape(begin)}\n).*?(?={re.escape(end)})"
-    new, found = re.subn(between, lambda _: f"\n{markdown}\n", text, flags=re.DOTALL)
-    if not found:
+    new, count = re.subn(between, lambda _: f"\n{markdown}\n", text, flags=re.DOTALL)
+    if not count:
         raise InputError(f"{file}: the marks {begin} and {end} are not there, each on a line of its own")
     with replacing(file) as temporary:
         temporary.write_text(new, encoding="utf-8")

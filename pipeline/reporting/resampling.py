@@ -41,13 +41,13 @@ def ratio_of_seeds(sums: np.ndarray, others: np.ndarray, tokens: np.ndarray) -> 
     The value is that of the mean log-probabilities over seeds. Its interval: the texts' and, of two seeds or more,
     Student's for the mean of their log ratios, as two independent errors: the root of the sum of squares on each side.
     """
-    found = ratio(sums.mean(0), others.mean(0), tokens)
+    texts = ratio(sums.mean(0), others.mean(0), tokens)
     each = (others.sum(1) - sums.sum(1)) / tokens.sum()  # log ratio of each seed
     if len(each) < 2:
-        return found
+        return texts
     spread = stats.t.ppf((1 + LEVEL) / 2, len(each) - 1) * stats.sem(each)
-    below, above = (np.hypot(np.log(end / found.value), spread) for end in (found.low, found.high))
-    return Estimate(found.value, found.value * np.exp(-below), found.value * np.exp(above))
+    below, above = (np.hypot(np.log(end / texts.value), spread) for end in (texts.low, texts.high))
+    return Estimate(texts.value, texts.value * np.exp(-below), texts.value * np.exp(above))
 
 
 def _estimate(statistic, *samples: np.ndarray) -> Estimate:
@@ -55,5 +55,5 @@ def _estimate(statistic, *samples: np.ndarray) -> Estimate:
     if len(samples[0]) < 2:  # one text has no spread to show
         return Estimate(value, np.nan, np.nan)
     options = {"paired": True, "vectorized": True, "method": "percentile", "rng": 0, "confidence_level": LEVEL}
-    found = stats.bootstrap(samples, statistic, n_resamples=RESAMPLES, batch=AT_ONCE, **options).confidence_interval
-    return Estimate(value, float(found.low), float(found.high))
+    interval = stats.bootstrap(samples, statistic, n_resamples=RESAMPLES, batch=AT_ONCE, **options).confidence_interval
+    return Estimate(value, float(interval.low), float(interval.high))

@@ -64,5 +64,5 @@ def model(item: str, called: dict[str, str]) -> str:
 
 def renamed(text: str, called: dict[str, str]) -> str:
     """A sentence with models called as the page calls them; not in code, which a reader may want to type."""
-    names = "|".join(re.escape(name) for name in sorted(called, key=len, reverse=True) if re.search(r"\d|-", name))
+    names = "|".join(re.escape(name) for name in sorted(called, key=len, reverse=True))
     return re.sub(rf"`[^`]*`|(?<![\w/.-])(?:{names})(?![\w/-])", lambda name: called.get(name[0], name[0]), text)

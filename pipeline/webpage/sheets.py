@@ -74,8 +74,11 @@ class Sheets:
         columns = table.columns(names if listed.same_corpus else "train valid_raw valid test_raw test")
         for other in listed.against:
             head = f"test over {self.called[other]}"
-            columns += [Column(f"to_{other}", head, "{:.3f}"), Column(f"paper_to_{other}", f"{head}, paper", "{:.3f}")]
-            columns.append(Column(f"less_{other}", f"{head}, difference", "{:+.1%}"))
+            columns.append(Column(f"to_{other}", head, "{:.3f}"))
+            if other == listed.against[0] or not listed.same_corpus:
+                columns.append(Column(f"paper_to_{other}", f"{head}, paper", "{:.3f}"))
+            if other == listed.against[0]:
+                columns.append(Column(f"less_{other}", f"{head}, difference", "{:+.1%}"))
         view = _headed(frame, columns)
         for column in (column for column in columns if column.name.startswith("less_") and column.head in view):
             shaded = zip(view[column.head], -frame[column.name], strict=True)
@@ -116,7 +119,7 @@ class Sheets:
     def reached(self, others: list[str]) -> Sheet:
         """By each training of Table 1: for each split and reading, how many of the rows for which the paper prints
         perplexities have a ratio at or below the paper's to each of the models `others`."""
-        lines, files, of = [], [], 0
+        lines, of = [], 0
         for name in (name for name, listed in self.tables.items() if listed.same_corpus and listed.short):
             file = self.beside(name, f"{name}-ratios")
             if not self.there(file):
@@ -126,9 +129,9 @@ class Sheets:
             parts = [groups.get_group(other) for other in others]
             counts = [" / ".join(str((part[our] <= part[paper]).sum()) for part in parts) for our, paper in columns]
             lines.append([f"{self.tables[name].short}, {self.seeds(name)}", *counts])
-            files, of = [*files, file], len(parts[0])
+            of = len(parts[0])
         title = f"How many of {of} rows reach the paper's ratio to Kneser-Ney 5 / its best n-gram"
-        return Sheet(title, _texts(lines, ["training of Table 1", *READINGS]), files)
+        return Sheet(title, _texts(lines, ["training of Table 1", *READINGS]))
 
     def seeds(self, name: str) -> str:
         """Of how many seeds a table's networks are."""
