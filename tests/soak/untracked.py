@@ -118,7 +118,6 @@ def _without_room(folder: Path, left: int | str) -> Iterator[str]:
 
 
 STORES = {
-    "no such folder": partial(_address, text="sqlite:///{folder}/none/mlflow.db"),
     "a folder that takes no files": partial(_address, text="sqlite:////proc/mlflow.db"),
     "no such driver": partial(_address, text="postgresql://somebody:secret@127.0.0.1/runs"),
     "no such scheme": partial(_address, text="nonsense://127.0.0.1"),
