@@ -45,8 +45,8 @@ PROCESS = "nplm.process"  # tag: host, number and start of the process that a ru
 CLOCK = 60  # seconds by which the clock, and so the start of a process, may have been set since
 PARENT, NAME, NOTE = "mlflow.parentRunId", "mlflow.runName", "mlflow.note.content"
 SWEEP, JOB = "NPLM_PARENT_RUN", "NPLM_JOB"  # in the environment of a multirun's job: its parent run, and its name
-FIGURES = ("metrics.json", "out_of_vocabulary.json")  # a stage's perplexities
-FILES = (record.FILE, *FIGURES, "curve.csv")  # what a run shows of a result, as far as they are there
+METRIC_FILES = ("metrics.json", "out_of_vocabulary.json")  # a stage's perplexities
+FILES = (record.FILE, *METRIC_FILES, "curve.csv")  # what a run shows of a result, as far as they are there
 # What makes a commit dirty; reports and locks don't.
 CODE = ("pipeline", "conf", "dvc.yaml", "experiments/*/dvc.yaml", "requirements.txt")
 
@@ -135,7 +135,7 @@ def log(folder: Path, data: Path, cost: Mapping[str, float]) -> None:
     files = [folder / name for name in FILES if (folder / name).is_file()]
     figures = {f"cost/{key}": value for key, value in cost.items()}
     for file in files:
-        if file.name in FIGURES:
+        if file.name in METRIC_FILES:
             figures |= {key: value for key, value in read_json(file).items() if isinstance(value, (int, float))}
     if made.stage == "train":
         from safetensors.numpy import load_file
