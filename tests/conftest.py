@@ -22,9 +22,7 @@ from pipeline.data.corpus import Corpus, read_corpus
 from pipeline.data.record import Record
 
 torch.set_num_threads(1)
-os.environ["MLFLOW_TRACKING_URI"] = (
-    "sqlite:////nowhere/mlflow.db"  # a stage that a test calls as a function tracks nothing
-)
+os.environ["MLFLOW_TRACKING_URI"] = "sqlite:////dev/null/mlflow.db"  # a stage that a test calls tracks nothing
 FEW = ["corpus.texts=20", "corpus.train=0.7", "corpus.valid=0.15"]
 
 
@@ -40,6 +38,11 @@ def composed(stage: str, *overrides: str) -> dict:
 def settings(stage: str, *overrides: str) -> Keys:
     """The settings of a stage, composed and checked as the stage does it."""
     return check.settings(stage, composed(stage, *overrides))
+
+
+def changed(settings: Keys, **values) -> Keys:
+    """Settings with some other values, checked too."""
+    return type(settings).model_validate(settings.model_dump() | values)
 
 
 def architecture(n: int, h: int, m: int, direct=False, family="feedforward", indexed=False, **deep) -> Architecture:
