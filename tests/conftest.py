@@ -3,42 +3,52 @@
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 from hydra import compose, initialize_config_dir
-from hydra.core.config_store import ConfigStore
 from hydra.core.hydra_config import HydraConfig
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import OmegaConf
 
 from pipeline import download, preprocess
+from pipeline.config import check
+from pipeline.config.base import ROOT, Keys
+from pipeline.config.network import Architecture
+from pipeline.core.networks import registry
 from pipeline.data.corpus import Corpus, read_corpus
 from pipeline.data.record import Record
-from pipeline.running.app import ROOT
 
 torch.set_num_threads(1)
-os.environ["MLFLOW_TRACKING_URI"] = (
-    "sqlite:////nowhere/mlflow.db"  # a stage that a test calls as a function tracks nothing
-)
+os.environ["MLFLOW_TRACKING_URI"] = "sqlite:////dev/null/mlflow.db"  # a stage that a test calls tracks nothing
 FEW = ["corpus.texts=20", "corpus.train=0.7", "corpus.valid=0.15"]
 
 
-def composed(stage: str, schema: type, *overrides: str):
-    """The configuration object of a stage, composed as the stage does it; what no override places can't be written."""
-    return OmegaConf.to_object(resolved(stage, schema, *overrides))
-
-
-def resolved(stage: str, schema: type, *overrides: str) -> DictConfig:
-    """What a stage's configuration object is made of, before that looks at its values."""
-    ConfigStore.instance().store(name=f"{stage}_schema", node=schema)
-    overrides = ("hydra.runtime.output_dir=/dev/null", *overrides)
+def composed(stage: str, *overrides: str) -> dict:
+    """What a stage's configuration comes to, before anything looks at its values."""
+    given = [f"hydra.runtime.output_dir={tempfile.gettempdir()}/not-placed", *check.added(overrides)]
+    OmegaConf.register_new_resolver("timing", lambda out: check.timing_of(stage, out), replace=True)
     with initialize_config_dir(str(ROOT / "conf"), version_base="1.3"):
-        HydraConfig.instance().set_config(compose(stage, list(overrides), return_hydra_config=True))
-        config = compose(stage, list(overrides))
-        OmegaConf.resolve(config)
-        return config
+        HydraConfig.instance().set_config(compose(stage, given, return_hydra_config=True))
+        return OmegaConf.to_container(compose(stage, given), resolve=True, throw_on_missing=True)
+
+
+def settings(stage: str, *overrides: str) -> Keys:
+    """The settings of a stage, composed and checked as the stage does it."""
+    return check.settings(stage, composed(stage, *overrides))
+
+
+def changed(settings: Keys, **values) -> Keys:
+    """Settings with some other values, checked too."""
+    return type(settings).model_validate(settings.model_dump() | values)
+
+
+def architecture(n: int, h: int, m: int, direct=False, family="feedforward", indexed=False, **deep) -> Architecture:
+    """The shape of a network; of the keys below `deep` that its family has, those that are not given are 0, or 1."""
+    deep = {key: int(key in ("layers", "heads")) for key in registry.family(family).deep} | deep
+    return Architecture(n=n, h=h, m=m, direct=direct, family=family, indexed=indexed, deep=deep or None)
 
 
 @pytest.fixture(scope="session")
@@ -47,7 +57,7 @@ def brown_raw(tmp_path_factory) -> Path:
     out = tmp_path_factory.mktemp("raw") / "brown"
     here = ROOT / "data" / "raw" / "brown"
     given = [f"corpus.path={here}"] if here.is_dir() else []
-    download.main(composed("download", download.Config, f"out={out}", *given))
+    download.main(settings("download", f"out={out}", *given))
     return out
 
 
@@ -55,7 +65,7 @@ def brown_raw(tmp_path_factory) -> Path:
 def brown(brown_raw, tmp_path_factory) -> Corpus:
     """The whole corpus, preprocessed as shipped."""
     out = tmp_path_factory.mktemp("data") / "brown"
-    preprocess.main(composed("preprocess", preprocess.Config, f"corpus.raw={brown_raw}", f"out={out}"))
+    preprocess.main(settings("preprocess", f"corpus.raw={brown_raw}", f"out={out}"))
     return read_corpus(out)
 
 
@@ -63,7 +73,7 @@ def brown(brown_raw, tmp_path_factory) -> Corpus:
 def few(brown_raw, tmp_path_factory) -> Path:
     """The folder of twenty texts, preprocessed."""
     out = tmp_path_factory.mktemp("data") / "few"
-    preprocess.main(composed("preprocess", preprocess.Config, f"corpus.raw={brown_raw}", f"out={out}", *FEW))
+    preprocess.main(settings("preprocess", f"corpus.raw={brown_raw}", f"out={out}", *FEW))
     return out
 
 
@@ -75,8 +85,8 @@ def stage(tmp_path):
     def call(name: str, *arguments: str, **options) -> subprocess.CompletedProcess:
         command = [sys.executable, "-m", f"pipeline.{name}", *map(str, arguments)]
         runs = [f"hydra.run.dir={tmp_path}/run", f"hydra.sweep.dir={tmp_path}/sweep"] if "." not in name else []
-        settings = {"capture_output": True, "text": True, "cwd": ROOT, "env": environment}
-        return subprocess.run([*command, *runs], **(settings | options))
+        usual = {"capture_output": True, "text": True, "cwd": ROOT, "env": environment}
+        return subprocess.run([*command, *runs], **(usual | options))
 
     call.environment = environment
     return call

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 import torch
-from conftest import composed
+from conftest import settings
 from test_families import SHAPES
 from test_network import V
 
 from pipeline import adapt, train
 from pipeline.core.common import evaluation
-from pipeline.core.networks.base import build
+from pipeline.core.networks.registry import build
 from pipeline.core.streams import cache, dynamic
 from pipeline.data.corpus import read_corpus
 from pipeline.data.files import read_json
@@ -85,12 +85,12 @@ def test_dynamic_evaluation_knows_nothing_of_what_comes(network, stream):
     assert np.array_equal(ours[:40], theirs[:40]) and not np.isclose(ours[41:], theirs[41:]).all()
 
 
-def run(stage, name, data, folder, *settings):
+def run(stage, name, data, folder, *given):
     """A stage on twenty texts; the folder of its result."""
     module = stage.__name__.removeprefix("pipeline.")
     out = folder / "predictions" / name / "0"
     places = [f"data={data}", f"name={name}", f"out={out}", f"timing={folder}/timing.json"]
-    stage.main(composed(module, stage.Config, *places, *settings))
+    stage.main(settings(module, *places, *given))
     return out
 
 

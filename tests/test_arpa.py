@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from conftest import composed
+from conftest import settings
 
 from pipeline import ngram
 from pipeline.core.ngrams import counts, kneser_ney
@@ -112,9 +112,9 @@ def test_a_longer_ngram_whose_beginning_has_no_line_is_an_error():
 def test_the_stage_exports_and_reads_and_gives_the_same_arrays(few, tmp_path):
     """Through a compressed file, as a model of Table 1 would be handed on."""
     own = [f"data={few}", "ngram=kn3", "ngram.fallback=true", f"export={tmp_path}/kn3.arpa.gz", f"out={tmp_path}/own"]
-    ngram.main(composed("ngram", ngram.Config, *own))
+    ngram.main(settings("ngram", *own))
     back = [f"data={few}", "ngram=arpa", f"ngram.path={tmp_path}/kn3.arpa.gz", f"out={tmp_path}/back"]
-    ngram.main(composed("ngram", ngram.Config, *back))
+    ngram.main(settings("ngram", *back))
     corpus = read_corpus(few)
     for split in ("valid", "test"):
         one, other = (read_predictions(tmp_path / name, split, len(corpus.ids(split))) for name in ("own", "back"))

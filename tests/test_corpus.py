@@ -6,21 +6,23 @@ import tarfile
 
 import numpy as np
 import pytest
-from conftest import FEW, composed
+from conftest import FEW, settings
 
 from pipeline import download, preprocess
+from pipeline.core.common.errors import UnusableError
+from pipeline.core.common.splits import SPLITS
 from pipeline.core.networks.base import contexts
 from pipeline.core.readers import senate
-from pipeline.core.text import pieces as readers
-from pipeline.core.text import vocabulary
-from pipeline.data.corpus import SPLITS, read_corpus
+from pipeline.core.text import pieces, vocabulary
+from pipeline.core.text.build import reader
+from pipeline.data.corpus import read_corpus
 from pipeline.data.errors import InputError
 
 
-def paragraphs(pieces):
-    """The pieces of each paragraph put together."""
+def paragraphs(form, text):
+    """The words of each paragraph of a text in one of the formats."""
     found = [[]]
-    for words, ends in pieces:
+    for words, ends in reader(form).pieces(io.StringIO(text)):
         found[-1] += words
         found += [[]] * ends
     assert found.pop() == []
@@ -29,31 +31,27 @@ def paragraphs(pieces):
 
 def test_the_tag_stands_behind_the_last_slash():
     text = "\n\n\tThe/at 1/2/cd ,/,\nand/or/cc ./.\n\n\nNew/jj\n"
-    assert paragraphs(readers.read_brown(io.StringIO(text))) == [["The", "1/2", ",", "and/or", "."], ["New"]]
+    assert paragraphs("brown", text) == [["The", "1/2", ",", "and/or", "."], ["New"]]
 
 
 def test_plain_text_keeps_inner_apostrophes_and_sets_signs_apart():
     text = 'Don\'t, he\nsaid: "3.14!"\n \n\nÉté.'
-    assert paragraphs(readers.read_plain(io.StringIO(text))) == [
+    assert paragraphs("plain", text) == [
         ["Don't", ",", "he", "said", ":", '"', "3.14", "!", '"'],
         ["Été", "."],
     ]
-    assert paragraphs(readers.read_lines(io.StringIO("One, two.\n\nThree"))) == [
-        ["One", ",", "two", "."],
-        [],
-        ["Three"],
-    ]
+    assert paragraphs("lines", "One, two.\n\nThree") == [["One", ",", "two", "."], [], ["Three"]]
 
 
 def test_marks_follow_each_paragraph_and_each_text():
-    pieces = [(["a"], True), (["b"], False), (["c"], True)]
-    assert list(readers.stream(pieces)) == [["a", "<p>"], ["b"], ["c", "<p>"], ["<text>"]]
-    assert list(readers.stream(pieces, ["<text>"])) == [["a"], ["b"], ["c"], ["<text>"]]
-    assert list(readers.stream(pieces, [])) == [["a"], ["b"], ["c"]]
+    read = [(["a"], True), (["b"], False), (["c"], True)]
+    assert list(pieces.stream(read)) == [["a", "<p>"], ["b"], ["c", "<p>"], ["<text>"]]
+    assert list(pieces.stream(read, ["<text>"])) == [["a"], ["b"], ["c"], ["<text>"]]
+    assert list(pieces.stream(read, [])) == [["a"], ["b"], ["c"]]
 
 
 def test_fold_merges_case_and_words_with_digits():
-    assert readers.fold(["The", "1960s", "A-1", "fox"]) == ["the", "<number>", "<number>", "fox"]
+    assert pieces.fold(["The", "1960s", "A-1", "fox"]) == ["the", "<number>", "<number>", "fox"]
 
 
 def built(words, counted=None, **options):
@@ -74,11 +72,11 @@ def test_vocabulary_by_falling_frequency_then_code_point():
 def test_a_vocabulary_of_so_many_words_and_two_symbols():
     """Frequencies are those of the folded words; what is left out keeps its capital letter in mind."""
     words = ["The", "fox", "the", "Fox", "saw", "Ann", "1960", "A1", "ox", "<unk>"]
-    kept, ids, types = built(words, size=6, fold=readers.fold, proper=True)
+    kept, ids, types = built(words, size=6, fold=pieces.fold, proper=True)
     assert kept == ["<unk>", "<proper>", "<number>", "fox", "the", "<text>"]  # the mark stands before every stream
     assert ids == [4, 3, 4, 3, 0, 1, 2, 2, 0, 0]
     assert types == 7
-    with pytest.raises(InputError, match="no room"):
+    with pytest.raises(UnusableError, check=lambda error: (error.what, error.values) == ("vocabulary", {"size": 2})):
         built(words, size=2)
 
 
@@ -126,7 +124,7 @@ def test_brown_texts_cover_every_token_once(brown):
 
 def test_brown_folded(brown_raw, tmp_path):
     option = "corpus.fold=true"
-    preprocess.main(composed("preprocess", preprocess.Config, f"corpus.raw={brown_raw}", f"out={tmp_path}", option))
+    preprocess.main(settings("preprocess", f"corpus.raw={brown_raw}", f"out={tmp_path}", option))
     counts = read_corpus(tmp_path).counts
     assert (counts["types"], counts["vocabulary"]) == (47_525, 16_351)
 
@@ -138,15 +136,15 @@ def test_three_tokenised_files_and_a_vocabulary_of_a_size(tmp_path):
     splits = "corpus.splits={train: .*train.txt, valid: .*valid.txt, test: .*test.txt}"
     shared = ["corpus=text", f"corpus.raw={tmp_path}", "corpus.format=tokens", "corpus.rare=0", splits]
     out = f"out={tmp_path}/out"
-    preprocess.main(composed("preprocess", preprocess.Config, *shared, "corpus.marks=[]", "corpus.size=4", out))
+    preprocess.main(settings("preprocess", *shared, "corpus.marks=[]", "corpus.size=4", out))
     found = read_corpus(tmp_path / "out")
     assert found.vocabulary == ["<unk>", "b", "a", "<text>"]
     assert [found.ids(split).tolist() for split in SPLITS] == [[2, 1, 0, 1, 0], [2, 0], [1]]
-    preprocess.main(composed("preprocess", preprocess.Config, *shared, "corpus.marks=[paragraph]", out))
+    preprocess.main(settings("preprocess", *shared, "corpus.marks=[paragraph]", out))
     assert [len(read_corpus(tmp_path / "out").ids(split)) for split in SPLITS] == [8, 3, 2]
     (tmp_path / "another.test.txt").write_text("c\n")
     with pytest.raises(InputError, match=r"2 files match corpus\.splits\.test="):
-        preprocess.main(composed("preprocess", preprocess.Config, *shared, out))
+        preprocess.main(settings("preprocess", *shared, out))
 
 
 def test_press_releases_are_sorted_by_day_and_the_broken_ones_left_out(tmp_path):
@@ -173,12 +171,11 @@ def test_press_releases_are_sorted_by_day_and_the_broken_ones_left_out(tmp_path)
     digest = hashlib.sha256(b"".join(texts[name].encode() for name in sorted(texts))).hexdigest()
     raw = tmp_path / "senate"
     given = ["corpus=senate", f"corpus.path={archive}", f"corpus.sha256={digest}", f"out={raw}"]
-    download.main(composed("download", download.Config, *given))
-    download.main(composed("download", download.Config, *given, f"corpus.path={tmp_path}/nowhere"))  # it is there
+    download.main(settings("download", *given))
+    download.main(settings("download", *given, f"corpus.path={tmp_path}/nowhere"))  # it is there
     sizes = ["corpus.train=100", "corpus.valid=60", "corpus.test=60", "corpus.size=15"]
-    settings = ["corpus=senate", "corpus.drop_repeats=0", f"corpus.raw={raw}", "corpus.expected=null", *sizes]
-    settings.append(f"out={tmp_path}/out")
-    preprocess.main(composed("preprocess", preprocess.Config, *settings))
+    read = ["corpus=senate", "corpus.drop_repeats=0", f"corpus.raw={raw}", *sizes, f"out={tmp_path}/out"]
+    preprocess.main(settings("preprocess", *read, "corpus.expected=null"))
     found = read_corpus(tmp_path / "out")
     names = found.texts["name"].drop_duplicates().tolist()
     assert names == ["Akaka/9Apr2007akaka1", "Craig/10Apr2007craig1", "Akaka/11Apr2007akaka2"]
@@ -187,10 +184,10 @@ def test_press_releases_are_sorted_by_day_and_the_broken_ones_left_out(tmp_path)
     assert found.vocabulary[:2] == ["<unk>", "<proper>"] and len(found.vocabulary) == 15
     assert [len(found.ids(split)) for split in SPLITS] == [100, 60, 60]
     assert found.counts["texts"] == 3
-    with pytest.raises(InputError, match="3 texts where the senate corpus has 39,648; download it again"):
-        preprocess.main(composed("preprocess", preprocess.Config, *[s for s in settings if "expected" not in s]))
+    with pytest.raises(InputError, match="3 texts where this corpus has 39,648; download it again"):
+        preprocess.main(settings("preprocess", *read))
     shares = ["corpus.train=0.5", "corpus.valid=0.25", "corpus.test=0"]
-    preprocess.main(composed("preprocess", preprocess.Config, *settings, *shares, "corpus.texts=2"))
+    preprocess.main(settings("preprocess", *read, *shares, "corpus.texts=2"))
     assert read_corpus(tmp_path / "out").counts["texts"] == 2  # of the usable ones
 
 
@@ -220,4 +217,4 @@ def test_splits_and_places_that_cannot_be(brown_raw, tmp_path, option):
     given = option.replace("/nowhere", f"{tmp_path}/nowhere").split()
     overrides = [f"corpus.raw={brown_raw}", *FEW, f"out={tmp_path}", *given]
     with pytest.raises(InputError, match=r"corpus\.(train|raw)="):
-        preprocess.main(composed("preprocess", preprocess.Config, *overrides))
+        preprocess.main(settings("preprocess", *overrides))

@@ -12,7 +12,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 import yaml
-from conftest import composed
+from conftest import settings
 
 from pipeline import download
 from pipeline.data.errors import InputError
@@ -24,7 +24,7 @@ DIGEST = download._digest(TEXTS)
 
 def fetch(out, path, *overrides):
     own = [f"corpus.path={path}", f"corpus.sha256={DIGEST}", "corpus.sources=[]", f"out={out}"]
-    download.main(composed("download", download.Config, *own, *overrides))
+    download.main(settings("download", *own, *overrides))
 
 
 def zipped(path, texts, kind=zipfile.ZIP_STORED):

@@ -2,32 +2,27 @@
 
 import pytest
 import torch
+from conftest import architecture
 from test_network import V, assert_gradient_is_the_slope, batch, candidates_of
 
 from pipeline.core.families import energy
 from pipeline.core.families.feedforward import Network as Feedforward
-from pipeline.core.networks.base import Architecture, Deep, build, families
+from pipeline.core.networks.registry import build, names
 
+FORGETFUL = {"input_dropout": 0.2, "layer_dropout": 0.2, "word_dropout": 0.2, "weight_dropout": 0.2, "locked": True}
 SHAPES = {
-    "energy, v shared": Architecture(4, 5, 3, family="energy"),
-    "energy, v indexed": Architecture(2, 5, 3, family="energy", indexed=True),
-    "recurrent": Architecture(6, 5, 3, family="recurrent"),
-    "residual": Architecture(4, 5, 3, direct=True, family="residual", deep=Deep(2)),
-    "lstm": Architecture(4, 5, 3, family="lstm", deep=Deep(2)),
-    "lstm, regularised": Architecture(
-        *(4, 5, 3),
-        family="lstm",
-        deep=Deep(2, input_dropout=0.2, layer_dropout=0.2, word_dropout=0.2, weight_dropout=0.2, locked=True),
-    ),
-    "lstm, not tied": Architecture(4, 5, 3, family="lstm", deep=Deep(1, tied=False)),
-    "residual, not direct": Architecture(4, 5, 3, family="residual", deep=Deep(1)),
-    "transformer": Architecture(5, 5, 4, family="transformer", deep=Deep(2, heads=2, layer_dropout=0.2)),
+    "energy, v shared": architecture(4, 5, 3, family="energy"),
+    "energy, v indexed": architecture(2, 5, 3, family="energy", indexed=True),
+    "recurrent": architecture(6, 5, 3, family="recurrent"),
+    "residual": architecture(4, 5, 3, direct=True, family="residual", layers=2),
+    "lstm": architecture(4, 5, 3, family="lstm", layers=2, tied=True),
+    "lstm, regularised": architecture(4, 5, 3, family="lstm", layers=2, tied=True, **FORGETFUL),
+    "lstm, not tied": architecture(4, 5, 3, family="lstm"),
+    "residual, not direct": architecture(4, 5, 3, family="residual"),
+    "transformer": architecture(5, 5, 4, family="transformer", layers=2, heads=2, layer_dropout=0.2),
 }
-SHAPES |= {
-    name: Architecture(4, 5, 3, family=name)
-    for name in families()
-    if name not in {"feedforward", *(shape.family for shape in SHAPES.values())}
-}
+known = {"feedforward", *(shape.family for shape in SHAPES.values())}
+SHAPES |= {name: architecture(4, 5, 3, family=name) for name in names() if name not in known}
 
 
 def loss_of(network, words, correction):
@@ -57,7 +52,7 @@ def network(request):
 
 
 def test_the_name_of_a_family_finds_its_file():
-    assert isinstance(build(Architecture(3, 5, 4, True), V), Feedforward)
+    assert isinstance(build(architecture(3, 5, 4, True), V), Feedforward)
     assert isinstance(build(SHAPES["recurrent"], V).unit, torch.nn.GRU)
 
 

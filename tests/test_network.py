@@ -5,14 +5,15 @@ import itertools
 import numpy as np
 import pytest
 import torch
+from conftest import architecture as shape
 
+from pipeline.config.network import Architecture
 from pipeline.core.families.feedforward import Network
 from pipeline.core.networks import base
-from pipeline.core.networks.base import Architecture
 from pipeline.core.networks.softmax import log_partition
 
 V = 40
-SHAPES = [Architecture(3, 5, 4, True), Architecture(4, 6, 3, False), Architecture(2, 0, 4, True)]
+SHAPES = [shape(3, 5, 4, True), shape(4, 6, 3, False), shape(2, 0, 4, True)]
 
 
 def made(architecture: Architecture, spread: float = 1.0, dtype=torch.float64) -> Network:
@@ -58,7 +59,7 @@ def assert_gradient_is_the_slope(network, loss):
 def test_parameter_count_is_the_papers(n, h, m, direct):
     if h == 0 and not direct:
         return
-    architecture = Architecture(n, h, m, direct)
+    architecture = shape(n, h, m, direct)
     formula = V * (1 + n * m + h) + h * (1 + (n - 1) * m) if direct else V * (1 + m + h) + h * (1 + (n - 1) * m)
     assert sum(p.numel() for p in Network(architecture, V).parameters()) == formula
 

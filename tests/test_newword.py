@@ -4,16 +4,19 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from conftest import architecture
 from test_families import SHAPES
 from test_network import V, batch
 
 from pipeline import out_of_vocabulary
 from pipeline.core.beyond import new_words
 from pipeline.core.common import symbols
-from pipeline.core.networks.base import Architecture, build, contexts
+from pipeline.core.common.errors import UnusableError
+from pipeline.core.networks.base import contexts
+from pipeline.core.networks.registry import build
 from pipeline.data.corpus import Corpus
 
-EVERY = SHAPES | {"feedforward": Architecture(4, 5, 3, True)}
+EVERY = SHAPES | {"feedforward": architecture(4, 5, 3, True)}
 # A word is held out of windows of context; what reads a stream in order has none.
 EVERY = {name: shape for name, shape in EVERY.items() if not build(shape, V).in_order}
 
@@ -53,7 +56,7 @@ def test_the_energy_network_gives_a_new_word_a_probability():
     scored = torch.stack([larger.log_probabilities(context, torch.full((len(context),), i)) for i in range(V + 1)], 1)
     assert torch.allclose(scored[:, V], scored[:, 3])
     assert torch.allclose(scored.exp().sum(1), torch.ones(len(context), dtype=torch.float64))
-    with pytest.raises(ValueError, match="needs the energy family"):
+    with pytest.raises(UnusableError, check=lambda error: error.what == "new candidates"):
         new_words.with_words(made("feedforward"), network.C[[3]].detach(), network.b[[3]].detach())
 
 

@@ -1,22 +1,19 @@
 """Two ranks on gloo give the losses and the learning curve of one process, to float rounding."""
 
 import os
-from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 import torch.distributed as dist
 import torch.multiprocessing
-from conftest import composed
+from conftest import architecture, changed, settings
 
-from pipeline import train
 from pipeline.core import parallel
-from pipeline.core.networks.base import Architecture, build
-from pipeline.core.training.trainer import Trainer
-from pipeline.running.checkpoint import Forgetful
+from pipeline.core.networks.registry import build
+from pipeline.core.training.trainer import Trainer, Watch
 
-SHAPE = Architecture(3, 4, 3, True)
+SHAPE = architecture(3, 4, 3, True)
 V = 60
 
 
@@ -36,7 +33,7 @@ def trained(network, recipe):
     """The loss of each step, and the learning curve."""
     random = np.random.default_rng(0)
     train, valid = (random.zipf(1.5, words).clip(max=V - 1) for words in (999, 500))
-    trainer = Watched(network, recipe, train, valid, 1, 0, "cpu", Forgetful())
+    trainer = Watched(network, recipe, train, valid, 1, 0, "cpu", Watch())
     trainer.run()
     curve = [(epoch["train_perplexity"], epoch["valid_perplexity"]) for epoch in trainer.progress.curve]
     return np.array(trainer.losses), np.array(curve)
@@ -53,7 +50,7 @@ def rank(number, recipe, folder):
     for kind in KINDS:
         for samples in SAMPLES:
             network = getattr(parallel, kind)(SHAPE, V)
-            losses, curve = trained(network, replace(recipe, samples=samples))
+            losses, curve = trained(network, changed(recipe, samples=samples))
             found = {"losses": losses, "curve": curve, "bytes": network.exchange.bytes, "WU": len(network.WU)}
             np.savez(f"{folder}/{kind}-{samples}-{number}.npz", **found)
     dist.destroy_process_group()
@@ -62,10 +59,10 @@ def rank(number, recipe, folder):
 def test_two_ranks_train_as_one(tmp_path, monkeypatch):
     """With the full and the sampled softmax and with dropout."""
     monkeypatch.setitem(os.environ, "GLOO_SOCKET_IFNAME", "lo")
-    recipe = replace(composed("train", train.Config).recipe, bfloat16=False, batch=30, epochs=2, dropout=0.3)
+    recipe = changed(settings("train").recipe, bfloat16=False, batch=30, epochs=2, dropout=0.3)
     torch.multiprocessing.spawn(rank, (recipe, str(tmp_path)), nprocs=2)
     for samples in SAMPLES:
-        losses, curve = trained(build(SHAPE, V), replace(recipe, samples=samples))
+        losses, curve = trained(build(SHAPE, V), changed(recipe, samples=samples))
         assert len(losses) == 2 * 34 and losses.min() > 1  # nats a word: the comparison below is of real losses
         for kind in KINDS:
             for number in (0, 1):
@@ -78,7 +75,7 @@ def test_two_ranks_train_as_one(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_without_a_process_group_it_is_the_network_alone(kind):
-    recipe = replace(composed("train", train.Config).recipe, bfloat16=False, batch=30, samples=20, epochs=1)
+    recipe = changed(settings("train").recipe, bfloat16=False, batch=30, samples=20, epochs=1)
     alone, alone_curve = trained(build(SHAPE, V), recipe)
     network = getattr(parallel, kind)(SHAPE, V)
     losses, curve = trained(network, recipe)

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 import torch
+from conftest import architecture as shape
 from test_network import V, batch
 
 from pipeline.core.families.feedforward import Network
-from pipeline.core.networks.base import Architecture
 from pipeline.core.training.sampling import PoissonSampler, inclusion_probabilities, make_sampler
 
 
@@ -38,7 +38,7 @@ def test_targets_are_always_candidates_and_certain():
 def test_the_mean_gradient_of_many_draws_is_the_full_softmaxs(kind, samples):
     """2,000 draws: cosine at least .99 with the full gradient and the norm within 5 %, for every parameter."""
     random = torch.Generator().manual_seed(0)
-    architecture, words = Architecture(3, 5, 4, True), 2000
+    architecture, words = shape(3, 5, 4, True), 2000
     counts = np.random.default_rng(0).zipf(1.3, words).clip(max=10**6)
     unigram = torch.tensor(np.log((counts + 1) / (counts + 1).sum()), dtype=torch.float32)
     network = Network(architecture, words).initialise(1, 1, unigram, random).double()

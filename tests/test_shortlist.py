@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from conftest import composed
+from conftest import settings
 from test_families import SHAPES
 from test_ngrams import TRAIN, VALID, every_word_of
 from test_ngrams import V as WORDS
@@ -11,7 +11,7 @@ from test_ngrams import V as WORDS
 from pipeline import shortlist as stage_of_lists
 from pipeline import train
 from pipeline.core.beyond import likeliest, shortlist
-from pipeline.core.networks.base import build
+from pipeline.core.networks.registry import build
 from pipeline.core.ngrams import interpolated
 from pipeline.data.corpus import read_corpus
 from pipeline.data.errors import InputError
@@ -64,16 +64,16 @@ def test_the_stage_scores_every_token(few, tmp_path):
     tiny = ["model.h=4", "model.m=3", "recipe.epochs=1", "recipe.samples=100", f"data={few}"]
     tiny.append(f"checkpoints={tmp_path}/checkpoints")
     for model, name in (("cycling1", "cycling1/0"), ("mlp9", "mlp9/0")):
-        train.main(composed("train", train.Config, f"model={model}", *tiny, f"out={tmp_path}/{name}"))
-    settings = [f"data={few}", f"predictions=[{tmp_path}]", f"out={tmp_path}/short/0", "size=50"]
-    stage_of_lists.main(composed("shortlist", stage_of_lists.Config, *settings, "network=cycling1/0"))
+        train.main(settings("train", f"model={model}", *tiny, f"out={tmp_path}/{name}"))
+    given = [f"data={few}", f"predictions=[{tmp_path}]", f"out={tmp_path}/short/0", "size=50"]
+    stage_of_lists.main(settings("shortlist", *given, "network=cycling1/0"))
     corpus, metrics = read_corpus(few), read_json(tmp_path / "short" / "0" / "metrics.json")
     assert len(read_predictions(tmp_path / "short" / "0", "valid", len(corpus.valid)))
     assert 1 < metrics["test"] < len(corpus.vocabulary)
     for setting, says in (
-        ("network=mlp9/0", "network=mlp9/0: short lists are for the energy family"),
-        ("size=0", "size=0: from 1 to the"),
+        ("network=mlp9/0", "network=mlp9/0: short lists are for the families that score pairs"),
+        ("size=1000000", "size=1000000: from 1 to the"),
         ("ngram=kn5", "ngram.kind=kneser_ney: short lists are the interpolated trigram's"),
     ):
         with pytest.raises(InputError, match=says):
-            stage_of_lists.main(composed("shortlist", stage_of_lists.Config, *settings, setting))
+            stage_of_lists.main(settings("shortlist", *given, setting))

@@ -1,18 +1,18 @@
 """Families that read a stream in order: what they carry from word to word, how they are scored, what a step reads."""
 
-from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 import pytest
 import torch
-from pipeline.commands.networks import NetworkModel
+from conftest import architecture
 from test_families import SHAPES
 from test_network import V
 
-from pipeline.core.networks.base import Deep, build
+from pipeline.core.networks.registry import build
 from pipeline.core.streams import network as streams
 from pipeline.core.training.batches import Streams
+from pipeline.models.by_name import NetworkModel
 
 IN_ORDER = [name for name, shape in SHAPES.items() if build(shape, V).in_order]
 MARK = 1
@@ -127,8 +127,7 @@ def test_pieces_side_by_side_have_the_probabilities_of_one_after_the_other(monke
 
 def test_weights_from_state_to_state_are_dropped(stream):
     """Two training steps leave out others; in scoring none are left out."""
-    shape = replace(SHAPES["lstm"], deep=Deep(2, weight_dropout=0.5))
-    network = build(shape, V)
+    network = build(architecture(4, 5, 3, family="lstm", layers=2, weight_dropout=0.5), V)
     for parameter in network.parameters():
         torch.nn.init.normal_(parameter, 0, 0.5)
     words = torch.from_numpy(stream[:40].astype(np.int64)).reshape(2, 20)
