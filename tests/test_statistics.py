@@ -3,9 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
-from pipeline.reporting.registry import Mixed, Row, Table
 
 from pipeline import claims
+from pipeline.config.tables import Mixed, Row, Table
 from pipeline.core.common import evaluation
 from pipeline.data.corpus import read_corpus
 from pipeline.data.errors import InputError

@@ -150,9 +150,13 @@ def checkout(tmp_path_factory):
 
 
 def stale(folder: Path) -> set[str]:
-    """The names of the stages whose code, values or data differ from those that they were made from."""
+    """The names of the stages whose code differs from that which they were made from."""
     with Repo(folder) as repo, repo.lock:
-        return {stage.addressing.split(":")[-1].split("@")[0] for stage in chosen(repo) if stage.changed_deps()}
+        return {
+            stage.addressing.split(":")[-1].split("@")[0]
+            for stage in chosen(repo)
+            if any(dep.changed_checksum() for dep in stage.deps if "/pipeline/" in str(dep.fs_path))
+        }
 
 
 def edited(file: Path, before: str, after: str) -> str | None:
