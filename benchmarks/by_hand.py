@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from benchmarks import setting, zipf
 from pipeline.config.recipe import Recipe
 from pipeline.core.families import energy, feedforward
-from pipeline.core.networks.base import build
+from pipeline.core.networks.registry import build
 from pipeline.core.networks.softmax import log_partition
 from pipeline.core.training import trainer as trainer_file
 from pipeline.core.training.products import by_onednn

@@ -21,7 +21,7 @@ import torch.multiprocessing as multiprocessing
 from benchmarks import setting, zipf
 from pipeline.core import parallel
 from pipeline.core.families.feedforward import Network
-from pipeline.running import app
+from pipeline.running.places import peak_memory_mb
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ def rank(
         dist.destroy_process_group()
     else:
         figures = {"seconds": timed(shared, softmax, corpus, number, turn, all_set.wait), "bytes": 0, "share": 0.0}
-    figures |= {"memory": app.peak_memory_mb()}
+    figures |= {"memory": peak_memory_mb()}
     pd.Series(figures).to_json(Path(folder, f"{number}.json"))
 
 

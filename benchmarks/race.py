@@ -24,9 +24,10 @@ from benchmarks import setting
 from benchmarks.contestants import Task
 from pipeline.core.common import evaluation
 from pipeline.core.networks.base import contexts
+from pipeline.core.training.train import cores
 from pipeline.core.training.trainer import stopping_tokens
-from pipeline.running import app, tracking
-from pipeline.running.processes import cores
+from pipeline.running import tracking
+from pipeline.running.places import peak_memory_mb
 
 MODELS = ["mlp1", "mlp9"]
 CONTESTANTS = ["ours", "sparse_bfloat16", "sparse", "sampled", "compiled", "adaptive", "full"]  # the slowest last
@@ -75,7 +76,7 @@ def perform(run: Run, everything: bool) -> dict:
     counts = torch.from_numpy(np.bincount(corpus.train, minlength=corpus.words)).float()
     task = Task(shape, recipe, corpus, counts, context[places], target[places])
     network, seconds = import_module(f"benchmarks.contestants.{run.who}").train(task)
-    peak = app.peak_memory_mb()
+    peak = peak_memory_mb()
     raw, share = perplexities(network.eval(), corpus, shape.n, recipe if not everything else None)
     return {"seconds": seconds, "words": len(places) * run.epochs, "raw": raw, "share": share, "memory": peak}
 

@@ -12,11 +12,10 @@ import pandas as pd
 import psutil
 
 from benchmarks import setting, zipf
-from pipeline import ngram
 from pipeline.core.clustering import exchange
-from pipeline.core.ngrams import counts, kneser_ney
+from pipeline.core.ngrams import build, counts, kneser_ney
 from pipeline.reporting import style
-from pipeline.running import app
+from pipeline.running.places import peak_memory_mb
 
 VOCABULARIES = [5_000, 18_000, 50_000, 100_000, 200_000]  # at a million words
 TOKENS = [100_000, 1_000_000, 10_000_000, 100_000_000]  # at 18,000 words of vocabulary
@@ -43,16 +42,16 @@ def network_cost(tokens: int, vocabulary: int) -> dict:
         "vocabulary": vocabulary,
         "training, µs a word": 1e6 * trained / TRAINED,
         "until training begins, s": ready,
-        "its memory, MB": app.peak_memory_mb(),
+        "its memory, MB": peak_memory_mb(),
         "scoring, µs a word": 1e6 * (time.perf_counter() - start) / SCORED,
     }
 
 
 def ngram_cost(tokens: int, vocabulary: int) -> dict:
     """Time and memory of Kneser-Ney 5: counting and smoothing, and scoring."""
-    needed = ngram.memory(tokens, ORDER)
+    needed = build.memory(tokens, ORDER)
     if needed > psutil.virtual_memory().available:
-        return {"Kneser-Ney 5's memory, MB": app.peak_memory_mb() + needed / 2**20}
+        return {"Kneser-Ney 5's memory, MB": peak_memory_mb() + needed / 2**20}
     stream = zipf.ids(tokens + TESTED, vocabulary)
     start = time.perf_counter()
     model = kneser_ney.fit(counts.count(stream[:tokens], ORDER, vocabulary), fallback=True)
@@ -61,7 +60,7 @@ def ngram_cost(tokens: int, vocabulary: int) -> dict:
     return {
         "Kneser-Ney 5, µs a word": 1e6 * (fitted - start) / tokens,
         "Kneser-Ney 5's scoring, µs a word": 1e6 * (time.perf_counter() - fitted) / TESTED,
-        "Kneser-Ney 5's memory, MB": app.peak_memory_mb(),
+        "Kneser-Ney 5's memory, MB": peak_memory_mb(),
     }
 
 
@@ -70,7 +69,7 @@ def cluster_cost(tokens: int, vocabulary: int) -> dict:
     stream, ends = zipf.ids(tokens, vocabulary), []
     exchange.exchange(np.arange(100, dtype=np.int32), 100, 10, 0.0, 1)  # compiles
     exchange.exchange(stream, vocabulary, CLASSES, 0.0, 2, progress=lambda gain: ends.append(time.perf_counter()))
-    return {"a pass of clustering, s": ends[1] - ends[0], "its peak, MB": app.peak_memory_mb()}
+    return {"a pass of clustering, s": ends[1] - ends[0], "its peak, MB": peak_memory_mb()}
 
 
 def run() -> pd.DataFrame:

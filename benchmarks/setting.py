@@ -3,29 +3,37 @@
 import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from multiprocessing import get_context
-from pathlib import Path
 
 import numpy as np
 import torch
+from hydra import compose, initialize_config_dir
 from omegaconf import OmegaConf
 
-from pipeline.core.common import evaluation
-from pipeline.core.networks.base import Architecture, Network, build
-from pipeline.core.training.trainer import Epoch, Progress, Recipe, Trainer
+from pipeline.config.base import ROOT
+from pipeline.config.network import Architecture
+from pipeline.config.recipe import Recipe
+from pipeline.core.networks.base import Network
+from pipeline.core.networks.registry import build
+from pipeline.core.training.trainer import Epoch, Progress, Trainer, Watch
 from pipeline.data.corpus import read_corpus
-from pipeline.running.checkpoint import Forgetful
 
 
 def recipe(name: str = "modern", **changes) -> Recipe:
     """One of conf/recipe, with changes."""
-    return replace(Recipe(**OmegaConf.load(Path("conf/recipe", f"{name}.yaml"))), **changes)
+    return Recipe.model_validate(_composed(f"recipe={name}")["recipe"] | changes)
 
 
 def architecture(model: str) -> Architecture:
     """One of conf/model's networks."""
-    return Architecture(**OmegaConf.load(Path("conf/model", f"{model}.yaml")))
+    return Architecture.model_validate(_composed(f"model={model}")["model"])
+
+
+def _composed(choice: str) -> dict:
+    """conf/train.yaml with this choice."""
+    with initialize_config_dir(str(ROOT / "conf"), version_base="1.3"):
+        return OmegaConf.to_container(compose("train", [choice]))
 
 
 @dataclass(frozen=True)
@@ -49,39 +57,30 @@ def trainer(network: Architecture | Network, recipe: Recipe, corpus: Ids, seed: 
     torch.set_num_threads(1)
     if isinstance(network, Architecture):
         network = build(network, corpus.words)
-    return Trainer(network, recipe, corpus.train, corpus.valid, corpus.mark, seed, "cpu", Forgetful())
+    return Trainer(network, recipe, corpus.train, corpus.valid, corpus.mark, seed, "cpu", Watch())
 
 
-def validation(trainer: Trainer, network: Network) -> float:
-    """A network's perplexity on the trainer's stopping tokens, as early stopping sees it."""
-    raw = network.score(trainer.valid, trainer.train, trainer.mark, trainer.stopping)
-    target = trainer.valid[trainer.stopping]
-    share = evaluation.fit_share(raw, target, trainer.unseen)
-    return evaluation.perplexity(evaluation.apply_share(raw, target, trainer.unseen, share))
+class Clock(Watch):
+    """The seconds of a training, evaluations left out."""
+
+    def __init__(self):
+        self.seconds, self.start = 0.0, time.perf_counter()
+
+    def step(self, progress: Progress, words: int) -> None:
+        """See Watch."""
+        now = time.perf_counter()
+        self.seconds, self.start = self.seconds + now - self.start, now
+
+    def epoch(self, epoch: Epoch) -> None:
+        """See Watch: the trainer's own evaluation is over."""
+        self.start = time.perf_counter()
 
 
-def clocked(trainer: Trainer, looks: int = 1, look: Callable[[float, int], object] = lambda seconds, words: None):
-    """Trains to the end; returns the seconds that it took, evaluations left out.
-
-    looks times an epoch `look` is told the seconds and the words so far.
-    """
-    marks = {trainer.batches.steps * each // looks for each in range(1, looks + 1)}
-    seconds, words, start = 0.0, 0, time.perf_counter()
-
-    def on_step(progress: Progress, new: int) -> None:
-        nonlocal seconds, words, start
-        words += new
-        if progress.step in marks:
-            seconds += time.perf_counter() - start
-            look(seconds, words)
-            start = time.perf_counter()
-
-    def on_epoch(epoch: Epoch) -> None:
-        nonlocal start  # the trainer's own evaluation is over
-        start = time.perf_counter()
-
-    trainer.run(on_step, on_epoch)
-    return seconds
+def clocked(trainer: Trainer) -> float:
+    """Trains to the end; returns the seconds that it took, evaluations left out."""
+    trainer.watch = Clock()
+    trainer.run()
+    return trainer.watch.seconds
 
 
 class EnoughError(Exception):
@@ -90,21 +89,23 @@ class EnoughError(Exception):
 
 def seconds_for(words: int, trainer: Trainer, warm: Callable[[], object] = lambda: None) -> float:
     """Seconds of so many words of training, after an eighth of them to warm up, when `warm` is called."""
-    seen, start = 0, 0.0
 
-    def on_step(progress: Progress, new: int) -> None:
-        nonlocal seen, start
-        seen += new
-        if not start and seen >= words / 8:
-            warm()
-            seen, start = 0, time.perf_counter()
-        elif seen >= words:
-            raise EnoughError
+    class Timer(Watch):
+        seen, start = 0, 0.0
 
+        def step(self, progress: Progress, new: int) -> None:
+            self.seen += new
+            if not self.start and self.seen >= words / 8:
+                warm()
+                self.seen, self.start = 0, time.perf_counter()
+            elif self.seen >= words:
+                raise EnoughError
+
+    trainer.watch = timer = Timer()
     try:
-        trainer.run(on_step)
+        trainer.run()
     except EnoughError:
-        return (time.perf_counter() - start) * words / seen
+        return (time.perf_counter() - timer.start) * words / timer.seen
     raise ValueError(f"the training ends before {words} words")
 
 

@@ -6,11 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from conftest import architecture
 
 from benchmarks import contestants, race, setting, zipf
 from benchmarks.contestants import full
 from pipeline.core.families.feedforward import Network
-from pipeline.core.networks.base import Architecture, contexts
+from pipeline.core.networks.base import contexts
 
 
 def task(direct: bool, **changes) -> contestants.Task:
@@ -20,7 +21,7 @@ def task(direct: bool, **changes) -> contestants.Task:
     context = torch.from_numpy(contexts(target, target[:0], 3, 0).astype(np.int64))
     recipe = setting.recipe(epochs=6, batch=64, samples=4, rate=0.03, weight_decay=1e-6, **changes)
     counts = torch.from_numpy(np.bincount(target)).float()
-    return contestants.Task(Architecture(3, 5, 4, direct), recipe, corpus, counts, context, torch.from_numpy(target))
+    return contestants.Task(architecture(3, 5, 4, direct), recipe, corpus, counts, context, torch.from_numpy(target))
 
 
 @pytest.mark.parametrize("who", race.CONTESTANTS)
@@ -44,7 +45,7 @@ def test_each_contestant_learns_and_gives_probabilities(who, monkeypatch):
 
 @pytest.mark.parametrize("direct", [True, False])
 def test_the_stock_network_is_the_same_function_as_ours(direct):
-    theirs, ours = full.Network(task(direct)).eval(), Network(Architecture(3, 5, 4, direct), 10)
+    theirs, ours = full.Network(task(direct)).eval(), Network(architecture(3, 5, 4, direct), 10)
     with torch.no_grad():
         for mine, other in zip(
             (ours.C, ours.H, ours.d, ours.WU, ours.b),

@@ -12,8 +12,8 @@ from typing import Protocol
 from torch import Tensor
 
 from benchmarks import setting
+from pipeline.config.network import Architecture
 from pipeline.config.recipe import Recipe
-from pipeline.core.networks.base import Architecture
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ class Network(nn.Module):
 
     def __init__(self, task: Task):
         super().__init__()
-        inputs = task.shape.inputs
+        inputs = (task.shape.n - 1) * task.shape.m
         self.direct = task.shape.direct
         self.embedding = nn.Embedding(len(task.counts), task.shape.m)
         self.hidden = nn.Linear(inputs, task.shape.h)

@@ -1,4 +1,4 @@
-"""This project's: pipeline/training."""
+"""This project's: pipeline/core/training."""
 
 import math
 
