@@ -10,7 +10,6 @@ from pydantic import Field, ValidationError, model_validator
 from pipeline.config.base import Count, Keys, Text
 from pipeline.core.common.splits import SPLITS
 from pipeline.data.errors import InputError
-from pipeline.data.predictions import folder_of
 
 KINDS = {"one": "one model", "several": "several models, averaged or mixed", "adapts": "learns from the text it reads"}
 
@@ -99,6 +98,8 @@ class Table(Keys):
 
     def folders(self, name: str) -> list[Path]:
         """The folder of each seed of a model. Raises InputError, with the stage to run, where one is missing."""
+        from pipeline.data.predictions import folder_of  # which imports pandas, and `--help` of a stage need not wait
+
         return [folder_of(f"{name}/{seed}", self.predictions, stage) for seed, stage in self.names[name].items()]
 
     def printed(self, name: str) -> bool:
