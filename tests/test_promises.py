@@ -15,6 +15,7 @@ from dvc.repo import Repo
 
 from pipeline import claims
 from pipeline.commands import verify
+from pipeline.config.tables import Table
 from pipeline.data.errors import InputError
 from pipeline.running import tracking
 from pipeline.running.app import ROOT
