@@ -26,18 +26,13 @@ os.environ["MLFLOW_TRACKING_URI"] = "sqlite:////dev/null/mlflow.db"  # a stage t
 FEW = ["corpus.texts=20", "corpus.train=0.7", "corpus.valid=0.15"]
 
 
-def composed(stage: str, *overrides: str) -> dict:
-    """What a stage's configuration comes to, before anything looks at its values."""
+def settings(stage: str, *overrides: str) -> Keys:
+    """The settings of a stage, composed and checked as the stage does it."""
     given = [f"hydra.runtime.output_dir={tempfile.gettempdir()}/not-placed", *check.added(overrides)]
     OmegaConf.register_new_resolver("timing", lambda out: check.timing_of(stage, out), replace=True)
     with initialize_config_dir(str(ROOT / "conf"), version_base="1.3"):
         HydraConfig.instance().set_config(compose(stage, given, return_hydra_config=True))
-        return OmegaConf.to_container(compose(stage, given), resolve=True, throw_on_missing=True)
-
-
-def settings(stage: str, *overrides: str) -> Keys:
-    """The settings of a stage, composed and checked as the stage does it."""
-    return check.settings(stage, composed(stage, *overrides))
+        return check.settings(stage, OmegaConf.to_container(compose(stage, given), resolve=True, throw_on_missing=True))
 
 
 def changed(settings: Keys, **values) -> Keys:
@@ -49,6 +44,14 @@ def architecture(n: int, h: int, m: int, direct=False, family="feedforward", ind
     """The shape of a network; of the keys below `deep` that its family has, those that are not given are 0, or 1."""
     deep = {key: int(key in ("layers", "heads")) for key in registry.family(family).deep} | deep
     return Architecture(n=n, h=h, m=m, direct=direct, family=family, indexed=indexed, deep=deep or None)
+
+
+def drawn(network: torch.nn.Module, spread: float = 1.0) -> torch.nn.Module:
+    """A network whose parameters are drawn at random."""
+    random = torch.Generator().manual_seed(1)
+    for parameter in network.parameters():
+        torch.nn.init.normal_(parameter, 0, spread, generator=random)
+    return network
 
 
 @pytest.fixture(scope="session")
