@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 def main(config: Replication) -> None:
     """Writes replication.csv and replication.md into config.out, and the latter into the README."""
     registry, out = read_tables(Path(config.tables)), Path(config.out)
-    listed = {"procedure": registry[config.procedure], "recipe": registry[config.recipe]}
+    listed = {"procedure": registry[config.procedure_table], "recipe": registry[config.recipe_table]}
     rows = {whose: table.read_rows(Path(config.reports), each) for whose, each in listed.items()}
     built = columns(rows, config.more)
     out.mkdir(parents=True, exist_ok=True)

@@ -1,6 +1,5 @@
 """The documentation can be followed: its files are written, its commands run, its keys are all there."""
 
-import importlib
 import json
 import re
 import shlex
@@ -9,47 +8,44 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import composed
-from pipeline.running.keys import keys, read
+from conftest import settings
 
-from pipeline.running import help
-from pipeline.running.app import ROOT
-
-STAGES = [file.stem for file in (ROOT / "conf").glob("*.yaml") if (ROOT / "pipeline" / f"{file.stem}.py").is_file()]
-
-
-def schema(stage: str) -> type:
-    return importlib.import_module(f"pipeline.{stage}").Config
+from pipeline.config import check, help
+from pipeline.config.base import ROOT
+from pipeline.config.stages import STAGES
 
 
 @pytest.mark.parametrize("stage", STAGES)
-def test_every_key_is_explained_in_the_help(stage):
-    """Beside the key, or beside the list whose items have it."""
-    shown, said = {key.name: key for key in keys(stage)}, help.text(stage)
-    for name, key in shown.items():
-        whole, _, item = name.rpartition("[].")
-        assert key.comment or f"`{item}`" in shown[whole].comment, f"{stage}: {name} has no comment"
-        assert key.type and f"\n  {name}" in said
+def test_every_key_is_explained_in_the_help(stage, capsys):
+    """A group of keys by its keys, all others by a sentence; the help shows each with its type."""
+    assert help.answer(stage, []) == 0
+    said = capsys.readouterr().out
+    every = dict(check.keys(STAGES[stage]))
+    for key, field in every.items():
+        grouped = any(other.startswith((f"{key}.", f"{key}[]")) for other in every)
+        assert field.description or grouped, f"{stage}: {key} has no description"
+        assert re.search(rf"^  {re.escape(key)}\b", said, re.MULTILINE), f"{stage}: {key} is not shown"
 
 
 @pytest.mark.parametrize("stage", STAGES)
 def test_the_helps_examples_compose(stage):
-    head = read(f"{stage}.yaml").head
-    assert head
-    for line in head:
-        python, flag, module, *arguments = shlex.split(line)
+    """And their values are what the stage takes."""
+    lines = (ROOT / "conf" / f"{stage}.yaml").read_text(encoding="utf-8").splitlines()
+    examples = [shlex.split(line.removeprefix("# ")) for line in lines if line.startswith("# python -m")]
+    assert examples
+    for python, flag, module, *arguments in examples:
         assert [python, flag, module] == ["python", "-m", f"pipeline.{stage}"]
-        composed(stage, schema(stage), *(argument for argument in arguments if argument != "-m"))
+        settings(stage, *(argument for argument in arguments if argument != "-m"))
 
 
 def test_a_stage_answers_with_the_values_of_the_file_that_is_chosen(stage):
     """Before it imports what takes seconds."""
     code = (
-        "import sys; from pipeline.running import help; help.answer('train', ['recipe=paper']); "
-        "print(*{'torch', 'numpy', 'pandas', 'mlflow'} & set(sys.modules), file=sys.stderr)"
+        "import sys; from pipeline.config import help; help.answer('train', ['recipe=paper']); "
+        "print(*{'torch', 'pandas', 'mlflow'} & set(sys.modules), file=sys.stderr)"
     )
     ended = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert re.search(r"^  recipe\.rate=1e-3 +\(float\) e_0", ended.stdout, re.MULTILINE) and not ended.stderr.strip()
+    assert re.search(r"^  recipe\.rate=0\.001 +\(float\) e_0", ended.stdout, re.MULTILINE) and not ended.stderr.strip()
     assert stage("train", "recipe=papers", "-h").returncode == 2
 
 

@@ -1,7 +1,8 @@
 """Figures in prose are those of the reports.
 
-A mark <!-- figures: NAME --> stands before the sentences that say the figures of FIGURES[NAME]. Up to the next mark, or
-to the end of the paragraph, these must stand there, in this order; the words around them are free.
+A mark <!-- figures: NAME --> stands before the sentences that say the figures of FIGURES[NAME], or, as three words, of
+a table, a model and what it is divided by, this ratio on test and on validation. Up to the next mark, or to the end of
+the paragraph, these must stand there, in this order; the words around them are free.
 """
 
 import re
@@ -15,7 +16,7 @@ from benchmarks import race
 from pipeline.running.app import ROOT
 
 PAGES = [ROOT / "README.md", ROOT / "docs" / "results.md"]
-MARK = re.compile(r"<!-- figures: (\S+) -->(.*?)(?=<!-- figures|\n\n|\Z)", re.DOTALL)
+MARK = re.compile(r"<!-- figures: ([^>]+) -->(.*?)(?=<!-- figures|\n\n|\Z)", re.DOTALL)
 MARKED = [
     pytest.param(name, text, id=f"{page.name} {name}")
     for page in PAGES
@@ -36,7 +37,7 @@ def cells(file: str, rows: str, values: str, form: str = ".1f") -> list[str]:
     return [re.sub(r"^0\.", ".", format(cell, form)) for line in zip(*columns, strict=True) for cell in line]
 
 
-def ratio(table: str, name: str, over: str, values: str = BOTH) -> list[str]:
+def ratio(table: str, name: str, over: str, values: str = "test_raw, valid_raw") -> list[str]:
     return cells(f"{table}/{table}-ratios.csv", f"name == '{name}' and over == '{over}'", values, ".3f")
 
 
@@ -136,31 +137,17 @@ FIGURES = {
     "steps": lambda: cells("timeline/steps.csv", "valid_share > -9", "100 * valid_share, 100 * test_share", ".0f"),
     "table2-model": lambda: [large[key] for key in "nhm"],
     "table2": lambda: [
-        *ratio("table2", "large-mixed", "interpolated3"),
-        *ratio("table2", "large-mixed", "kn5"),
+        *ratio("table2", "large-mixed", "interpolated3", BOTH),
+        *ratio("table2", "large-mixed", "kn5", BOTH),
         *ratio("table2", "large-mixed", "kn5", "valid_low, valid_high, test_low, test_high"),
     ],
     "table2-better": lambda: [*claim("table2", TABLE2, "ours"), *claim("table2", TABLE2, "paper")],
-    "table2-best-ngram": lambda: ratio("table2", "large-mixed", "best-ngram-500"),
+    "table2-best-ngram": lambda: ratio("table2", "large-mixed", "best-ngram-500", BOTH),
     "repeats": lambda: [
-        *ratio("table2-repeats", "large-mixed", "interpolated3"),
-        *ratio("table2-repeats", "large-mixed", "kn5"),
+        *ratio("table2-repeats", "large-mixed", "interpolated3", BOTH),
+        *ratio("table2-repeats", "large-mixed", "kn5", BOTH),
     ],
-    **{  # docs/results.md has test first, and validation in brackets
-        f"{table}-{name}-{over}": lambda table=table, name=name, over=over: ratio(
-            table, name, over, "test_raw, valid_raw"
-        )
-        for table, name, over in (
-            *(("table2", "large-mixed", over) for over in ("interpolated3", "kn5-srilm", "best-ngram-500")),
-            *(("table2", "large", over) for over in ("kn5", "interpolated3")),
-            *(("table2", f"large-{way}", "kn5") for way in ("learned", "by-frequency", "with-kn5")),
-            ("table2", "large-with-kn5", "best-ngram-500"),
-            *(("table2-repeats", "large-mixed", over) for over in ("interpolated3", "kn5")),
-        )
-    },
-    "table2-large-mixed-kn5": lambda: ratio(
-        "table2", "large-mixed", "kn5", "test_raw, valid_raw, test_low, test_high, valid_low, valid_high"
-    ),
+    "table2-interval": lambda: ratio("table2", "large-mixed", "kn5", "test_low, test_high, valid_low, valid_high"),
     "speed": lambda: speed(0),
     "speed-alone": lambda: speed(1),
     "race": lambda: [*ends("mlp1", "ours", "next"), *ends("mlp9", "ours")],
@@ -176,12 +163,12 @@ def pattern(figures: Iterable[object]) -> str:
 
 @pytest.mark.parametrize(("name", "text"), MARKED)
 def test_figures_in_prose_are_the_reports(name, text):
-    figures = FIGURES[name]()
+    figures = FIGURES[name]() if name in FIGURES else ratio(*name.split())
     assert re.search(pattern(figures), text, re.DOTALL), f"{name}: {figures} are not there in this order:{text}"
 
 
 def test_every_figure_stands_somewhere():
-    assert {mark.values[0] for mark in MARKED} == set(FIGURES)
+    assert {mark.values[0] for mark in MARKED} >= set(FIGURES)
 
 
 def test_a_wrong_figure_is_noticed():

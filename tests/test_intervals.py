@@ -4,9 +4,8 @@ import dataclasses
 
 import numpy as np
 import pytest
-from conftest import composed
+from conftest import settings
 
-from pipeline import report
 from pipeline.core.common.evaluation import perplexity
 from pipeline.data.corpus import SPLITS, read_corpus
 from pipeline.data.errors import InputError
@@ -28,11 +27,11 @@ def made(few, tmp_path_factory):
     return folder
 
 
-def table_of(predictions, *settings):
+def table_of(predictions, *words):
     """A table of a network and an n-gram, with the n-gram as the yardstick."""
     given = [f"table.predictions=[{predictions}]", "table=demo", "table.seeds=[0,1]", "table.mix.networks=[]"]
     given += ["table.models={train: [a], ngram: [b], class_ngram: []}", "table.yardsticks=[b]"]
-    return composed("report", report.Config, *given, *settings).table
+    return settings("report", *given, *words).table
 
 
 def test_each_model_has_its_perplexity_and_its_ratio(made, few):

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import composed
+from conftest import settings
 
 from pipeline import cluster, mix, ngram, train, word_map
 from pipeline.commands.__main__ import main
@@ -40,7 +40,7 @@ def made(few, tmp_path_factory):
 
     def run(module, stage, name, *overrides, seed=0, table="table1"):
         where = [f"data={few}", f"out={folder}/predictions/{table}/{name}/{seed}", f"timing={folder}/timing.json"]
-        module.main(composed(stage, module.Config, *where, *overrides))
+        module.main(settings(stage, *where, *overrides))
 
     tiny = ["model.m=3", "recipe.epochs=1", "recipe.batch=64", "recipe.samples=100", f"checkpoints={folder}/c"]
     for seed in (0, 1):
@@ -49,7 +49,7 @@ def made(few, tmp_path_factory):
         run(train, "train", name, f"model={name}", "model.h=4", "model.n=4", *tiny, f"name={name}")
     run(train, "train", "plane", "model=plane", "model.h=4", *tiny, "model.m=2", "name=plane")
     clusters = [f"data={few}", f"out={folder}/clusters/150", f"timing={folder}/timing.json", "passes=1", "classes=150"]
-    cluster.main(composed("cluster", cluster.Config, *clusters))
+    cluster.main(settings("cluster", *clusters))
     for name in ("interpolated3", "kn3", "class150-3"):
         run(ngram, "ngram", name, f"ngram={name}", f"name={name}", f"clusters={folder}/clusters")
     for name, how in MIXTURES.items():
@@ -265,7 +265,7 @@ def test_options_may_stand_anywhere(command, tmp_path):
 def test_a_count_follows_the_options_that_the_run_was_made_with(made, few, tmp_path):
     """And not what conf/ has by that name."""
     overridden = ["ngram=kn3", "ngram.order=2", f"data={few}", f"out={tmp_path}/kn3/0"]
-    ngram.main(composed("ngram", ngram.Config, *overridden, f"timing={tmp_path}/timing.json"))
+    ngram.main(settings("ngram", *overridden, f"timing={tmp_path}/timing.json"))
     corpus = read_corpus(few)
     log_p = by_name.load("kn3", corpus, [tmp_path], made / "clusters").log_probabilities(corpus.valid, corpus.test)
     assert log_p == pytest.approx(read_predictions(tmp_path / "kn3" / "0", "test", len(corpus.test)), abs=1e-5)
@@ -293,7 +293,7 @@ def test_neighbours_and_its_error(command):
 def test_the_stage_words_draws_the_plane_and_lists_neighbours(made, few, tmp_path):
     """Each word at its two features, as written in the network's weights; the nearest words with their cosines."""
     places = [f"data={few}", f"predictions=[{made}/predictions/table1]", f"out={tmp_path}"]
-    word_map.main(composed("word_map", word_map.Config, *places, "words=[said]", "count=3", "seen=2", "drawn=20"))
+    word_map.main(settings("word_map", *places, "words=[said]", "count=3", "seen=2", "drawn=20"))
     drawn = (tmp_path / "plane.svg").read_text(encoding="utf-8")
     vocabulary = read_corpus(few).vocabulary
     assert sum(f">{html.escape(word, quote=False)}</text>" in drawn for word in vocabulary) >= 20

@@ -8,10 +8,10 @@ import shutil
 
 import pandas as pd
 import pytest
-from conftest import composed
-from pipeline.reporting.registry import read_registry
+from conftest import settings
 
 from pipeline import page
+from pipeline.config.tables import read_tables
 from pipeline.data.errors import InputError
 from pipeline.reporting import costs, figures, style
 from pipeline.running.app import ROOT
@@ -33,7 +33,7 @@ def written(request, tmp_path_factory):
     if request.param == "committed":
         return REPORTS / "index.html"
     out = tmp_path_factory.mktemp("page")
-    page.main(composed("page", page.Config, f"reports={REPORTS}", f"out={out}"))
+    page.main(settings("page", f"reports={REPORTS}", f"out={out}"))
     return out / "index.html"
 
 
@@ -43,8 +43,8 @@ def least(tmp_path):
     for file in ("table1.csv", "table1.svg", "intervals.csv", "genres.csv"):
         shutil.copy2(REPORTS / file, tmp_path)
 
-    def render(*settings: str) -> str:
-        page.main(composed("page", page.Config, f"reports={tmp_path}", f"out={tmp_path}", *settings))
+    def render(*words: str) -> str:
+        page.main(settings("page", f"reports={tmp_path}", f"out={tmp_path}", *words))
         return (tmp_path / "index.html").read_text(encoding="utf-8")
 
     return tmp_path, render
@@ -57,7 +57,7 @@ def section(text: str, name: str) -> str:
 
 def test_it_holds_every_row_of_every_table_and_asks_for_nothing_else(written):
     text = html.unescape(written.read_text(encoding="utf-8"))
-    for name, listed in read_registry(ROOT / "conf" / "table").items():
+    for name, listed in read_tables(ROOT / "conf" / "table").items():
         if listed.csv and (REPORTS / listed.csv).is_file():
             (part,) = re.findall(rf'<table aria-label="{re.escape(listed.title)}">(.*?)</table>', text, re.DOTALL)
             for line in pd.read_csv(REPORTS / listed.csv, index_col="name").itertuples():
@@ -73,7 +73,7 @@ def test_it_holds_every_row_of_every_table_and_asks_for_nothing_else(written):
 
 def test_without_the_tables_it_says_which_command_makes_them(tmp_path):
     with pytest.raises(InputError, match=r"table1\.csv: run `dvc repro`"):
-        page.main(composed("page", page.Config, f"reports={tmp_path}", f"out={tmp_path}"))
+        page.main(settings("page", f"reports={tmp_path}", f"out={tmp_path}"))
 
 
 def test_what_is_not_there_is_left_out(least):
@@ -171,7 +171,7 @@ def test_every_long_table_is_folded(written):
 def test_the_claims_and_their_totals_are_those_of_the_files(written):
     """Both splits and both readings, and what learning curves decide: yes / no / open; each claim is there in words."""
     text = html.unescape(written.read_text(encoding="utf-8"))
-    for name, listed in read_registry(ROOT / "conf" / "table").items():
+    for name, listed in read_tables(ROOT / "conf" / "table").items():
         folder = REPORTS / "claims" / name
         if not (folder / "claims.csv").is_file():
             continue

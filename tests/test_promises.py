@@ -1,7 +1,6 @@
 """What README, reports and lock promise is so."""
 
 import configparser
-import importlib
 import math
 import os
 import re
@@ -11,13 +10,13 @@ import subprocess
 import pandas as pd
 import pytest
 import yaml
-from conftest import composed, resolved
+from conftest import composed, settings
 from dvc.repo import Repo
 
-from pipeline import claims, report
+from pipeline import claims
 from pipeline.commands import verify
+from pipeline.config.tables import Table
 from pipeline.data.errors import InputError
-from pipeline.reporting import table as reporting
 from pipeline.running import tracking
 from pipeline.running.app import ROOT
 
@@ -49,7 +48,7 @@ def test_every_command_of_a_stage_in_the_documentation_composes(command):
     overrides = [word for word in words if word != "-m"]
     if "-m" in words:  # a grid: its first job
         overrides = [re.sub(r"=([^,]+),.*", r"=\1", word) for word in overrides]
-    resolved(module.removeprefix("pipeline."), importlib.import_module(module).Config, *overrides)
+    composed(module.removeprefix("pipeline."), *overrides)
 
 
 def test_every_stage_that_a_command_of_dvc_names_is_in_the_pipeline():
@@ -74,14 +73,14 @@ ARCHITECTURES = {  # n, h, m, direct: Table 1, Table 2, and the figures of NIPS 
 
 @pytest.mark.parametrize("name", ARCHITECTURES)
 def test_a_model_of_the_paper_has_the_papers_architecture(name):
-    model = {"direct": False} | yaml.safe_load((ROOT / "conf" / "model" / f"{name}.yaml").read_text())
-    assert tuple(model[key] for key in ("n", "h", "m", "direct")) == ARCHITECTURES[name]
-    assert model["family"] == ("energy" if name.startswith("cycling") else "feedforward")
+    model = settings("train", f"model={name}").model
+    assert (model.n, model.h, model.m, model.direct) == ARCHITECTURES[name]
+    assert model.family == ("energy" if name.startswith("cycling") else "feedforward")
 
 
-def table_of(name: str) -> reporting.Table:
+def table_of(name: str) -> Table:
     """A table of conf/table, as the stages that take it see it."""
-    return composed("report", report.Config, f"table={name}").table
+    return settings("report", f"table={name}").table
 
 
 @pytest.mark.parametrize("name", ["table1", "table2", "table2-repeats", "ap", "beyond", "faithful", "faithful20"])
@@ -105,7 +104,7 @@ JUDGED = [  # the claims of a file, on a table
 @pytest.mark.parametrize(("said", "table"), JUDGED)
 def test_every_model_that_a_claim_names_is_in_its_table(said, table):
     """And what a claim asks for follows from figures that the paper prints; anything at all where it prints none."""
-    config = composed("claims", claims.Config, f"claims={said}", f"table={table}")
+    config = settings("claims", f"claims={said}", f"table={table}")
     named = [name for claim in config.claims for name in (*claim.better, *claim.than)]
     named += [name for pair in config.exploratory for name in (pair.better, pair.than)]
     named += [name for claim in config.epochs for name in (claim.quick, claim.slow)]

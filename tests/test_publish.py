@@ -9,7 +9,7 @@ from pathlib import Path
 import mlflow
 import pandas as pd
 import pytest
-from conftest import composed
+from conftest import settings
 from mlflow.entities import Run
 from mlflow.utils.file_utils import local_file_uri_to_path
 
@@ -37,7 +37,7 @@ def made_in(root: Path, few: Path) -> None:
 
     def run(module, stage, out, timing, *overrides):
         where = [f"data={root}/data/brown", f"out={root}/{out}", f"timing={root}/timings/{timing}.json"]
-        module.main(composed(stage, module.Config, *where, *overrides))
+        module.main(settings(stage, *where, *overrides))
 
     tiny = ["model=mlp9", "model.m=3", "model.h=4", "recipe.epochs=2", "recipe.batch=64", "recipe.samples=100"]
     tiny.append(f"checkpoints={root}/checkpoints")

@@ -3,13 +3,14 @@
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import composed, made
+from conftest import made, settings
 
 from pipeline import report
+from pipeline.config.tables import Mixed, Row, Table, read_tables
 from pipeline.data.corpus import SPLITS, Corpus
 from pipeline.data.errors import InputError
 from pipeline.data.predictions import write_predictions
-from pipeline.reporting import registry, table, views
+from pipeline.reporting import table, views
 from pipeline.reporting.cells import laid_out, latex, markdown
 from pipeline.running.app import ROOT
 
@@ -82,9 +83,9 @@ def test_the_committed_tables_for_readers_are_views_of_the_committed_csv_files()
 
 
 def test_the_registry_has_what_hydra_composes():
-    """The stages that take a table get it from Hydra, the views of it from the registry."""
-    for name, listed in registry.read_registry(ROOT / "conf" / "table").items():
-        assert listed == composed("report", report.Config, f"table={name}").table
+    """The stages that take a table get it from Hydra, the views of it from the"""
+    for name, listed in read_tables(ROOT / "conf" / "table").items():
+        assert listed == settings("report", f"table={name}").table
 
 
 NETWORK = {"model": {"n": 3, "h": 8, "m": 6, "direct": True}}
@@ -106,13 +107,13 @@ def filled(folder, corpus, stage, p, **config):
 
 def listed(folder, **changes):
     """A table of a network with two seeds and its mixture, and an n-gram, of which the paper prints one figure."""
-    return registry.Table(
+    return Table(
         **{
             "seeds": [0, 1],
             "models": {"train": ["mlp1"], "ngram": ["kn3"]},
-            "mix": registry.Mixed(["mlp1"], ["mixed"]),
+            "mix": Mixed(networks=["mlp1"], ways=["mixed"]),
             "also": [],
-            "rows": {"kn3": registry.Row("Kneser-Ney"), "mlp1": registry.Row("MLP1", valid=284.0)},
+            "rows": {"kn3": Row(row="Kneser-Ney"), "mlp1": Row(row="MLP1", valid=284.0)},
             "yardsticks": ["kn3"],
             "same_corpus": True,
             "predictions": [str(folder)],
@@ -161,7 +162,7 @@ def test_a_row_without_predictions_names_the_stage_to_run(models, corpus):
     for changes, stage in (
         ({"seeds": [0, 1, 2]}, "train@mlp1-2"),
         ({"models": {"train": ["mlp1"], "ngram": ["kn3", "kn9"]}}, "ngram@kn9"),
-        ({"mix": registry.Mixed(["mlp1"], ["mixed", "learned"])}, "mix@mlp1-learned-0"),
+        ({"mix": Mixed(networks=["mlp1"], ways=["mixed", "learned"])}, "mix@mlp1-learned-0"),
         ({"seeds": [0, 1, 2], "dvc": "experiments/x/dvc.yaml"}, "experiments/x/dvc.yaml:train@mlp1-2"),
     ):
         with pytest.raises(InputError, match=f"no predictions of .*: run `dvc repro {stage}`"):
@@ -174,7 +175,7 @@ def test_a_row_without_predictions_names_the_stage_to_run(models, corpus):
 )
 def test_slips_of_a_report_are_named(slip, says):
     with pytest.raises(InputError, match=says):
-        composed("report", report.Config, slip)
+        settings("report", slip)
 
 
 def test_a_row_that_nothing_makes_is_refused(models):

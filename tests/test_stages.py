@@ -10,7 +10,6 @@ import subprocess
 import sys
 import time
 from dataclasses import asdict
-from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +18,7 @@ import psutil
 import pytest
 import torch
 import yaml
-from conftest import composed, made
+from conftest import made, settings
 from mlflow import MlflowClient
 from mlflow.store.artifact.local_artifact_repo import _TEMP_ARTIFACT_PREFIX
 from mlflow.utils.file_utils import local_file_uri_to_path
@@ -33,27 +32,12 @@ from pipeline.data.files import read_json, write_json
 from pipeline.data.predictions import read_predictions
 from pipeline.data.record import Record
 from pipeline.data.weights import read_network
-from pipeline.running import checkpoint, recorded
+from pipeline.running import checkpoint, places
 from pipeline.running.app import ROOT
 
 TINY = ["model.h=4", "model.m=3", "recipe.epochs=3", "recipe.batch=64", "recipe.samples=100", "recipe.bfloat16=false"]
 GRID = ["-m", "model.n=2,3", "model.h=3", "model.m=3", "recipe.epochs=1"]
 FEW = "nplm-brown-20-texts"  # the experiment of twenty texts
-STAGES = [
-    file.stem for file in (ROOT / "conf").glob("*.yaml") if (ROOT / "pipeline" / file.name).with_suffix(".py").is_file()
-]
-
-
-@pytest.mark.parametrize("stage_name", STAGES)
-def test_every_shipped_config_composes(stage_name):
-    """Each stage as it stands, and with each file of each of its groups."""
-    schema = import_module(f"pipeline.{stage_name}").Config
-    composed(stage_name, schema)
-    defaults = yaml.safe_load((ROOT / "conf" / f"{stage_name}.yaml").read_text())["defaults"]
-    for group in [next(iter(entry)) for entry in defaults if isinstance(entry, dict)]:
-        for file in (ROOT / "conf" / group).glob("*.yaml"):
-            more = {"text": ["corpus.raw=x"], "arpa": ["ngram.path=x"]}.get(file.stem, [])
-            composed(stage_name, schema, f"{group}={file.stem}", *more)
 
 
 @pytest.mark.parametrize("search", sorted((ROOT / "conf" / "search").glob("*.yaml")), ids=lambda path: path.stem)
@@ -64,7 +48,7 @@ def test_a_shipped_search_composes(search):
     grid = {key: str(values).split(", ") for key, values in written["sweeper"]["params"].items()}
     for values in itertools.product(*((values[0], values[-1]) for values in grid.values())):
         overrides = [f"{key}={value}" for key, value in zip(grid, values, strict=True)]
-        composed("train", train.Config, f"+search={search.stem}", *overrides)
+        settings("train", f"+search={search.stem}", *overrides)
 
 
 @pytest.mark.parametrize(
@@ -94,8 +78,8 @@ BITS = ("valid.npy", "test.npy", "raw/train.npy", "weights.safetensors", "curve.
 def whole(few, tmp_path_factory):
     """What an uninterrupted training of TINY writes."""
     out = tmp_path_factory.mktemp("whole")
-    settings = [f"data={few}", f"checkpoints={out}/checkpoints", f"out={out}", f"timing={out}/timing.json"]
-    train.main(composed("train", train.Config, *TINY, *settings))
+    words = [f"data={few}", f"checkpoints={out}/checkpoints", f"out={out}", f"timing={out}/timing.json"]
+    train.main(settings("train", *TINY, *words))
     return out
 
 
@@ -108,8 +92,8 @@ def command_of(launch: list[str], few: Path, folder: Path, *more: str) -> list[s
 
 def begun(command: list[str], epoch: int, stage) -> subprocess.Popen:
     """A training that has come to the end of an epoch."""
-    settings = {"cwd": ROOT, "env": stage.environment | {"PYTHONUNBUFFERED": "1"}, "text": True}
-    process = subprocess.Popen(command, **settings, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    options = {"cwd": ROOT, "env": stage.environment | {"PYTHONUNBUFFERED": "1"}, "text": True}
+    process = subprocess.Popen(command, **options, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     for line in process.stdout:
         if f"epoch {epoch}:" in line:
             break
@@ -194,18 +178,18 @@ def test_a_damaged_checkpoint_is_put_aside_and_training_starts_again(whole, stag
     killed(command_of(ONE, few, tmp_path), stage)
     (file,) = (tmp_path / "checkpoints").glob("*.pt")
     content = file.read_bytes()
-    settings = [f"data={few}", f"checkpoints={tmp_path}/checkpoints", f"timing={tmp_path}/timing.json"]
+    words = [f"data={few}", f"checkpoints={tmp_path}/checkpoints", f"timing={tmp_path}/timing.json"]
     for number, damaged in enumerate((content[:-1000], _flipped(content))):
         file.write_bytes(damaged)
         out = tmp_path / str(number)
-        train.main(composed("train", train.Config, *TINY, *settings, f"out={out}"))
+        train.main(settings("train", *TINY, *words, f"out={out}"))
         assert file.with_suffix(".damaged").read_bytes() == damaged
         assert (out / "weights.safetensors").read_bytes() == (whole / "weights.safetensors").read_bytes()
 
 
 def test_two_that_write_into_one_folder_are_refused(few, tmp_path):
-    config = composed("ngram", ngram.Config, f"data={few}", f"out={tmp_path}/out", f"timing={tmp_path}/timing.json")
-    with recorded.claimed(tmp_path / "out"), pytest.raises(InputError, match="another process writes into this folder"):
+    config = settings("ngram", f"data={few}", f"out={tmp_path}/out", f"timing={tmp_path}/timing.json")
+    with places.claimed(tmp_path / "out"), pytest.raises(InputError, match="another process writes into this folder"):
         ngram.main(config)
     ngram.main(config)
 
@@ -307,7 +291,7 @@ def test_the_papers_recipe_trains_and_one_that_goes_on_has_the_bits_of_one_of_al
     one, two, whole = (tmp_path / name for name in ("one", "two", "whole"))
 
     def trained(*arguments):
-        train.main(composed("train", train.Config, *paper, *arguments))
+        train.main(settings("train", *paper, *arguments))
 
     with pytest.raises(InputError, match="keep_state=true first"):
         trained(f"resume={tmp_path}/none", f"out={two}")
@@ -369,7 +353,7 @@ def test_a_grid_in_parallel_gives_the_same_numbers(stage, few, tmp_path):
     assert pd.read_csv(tmp_path / "search.csv")["valid"].tolist() == pytest.approx(table["valid"].tolist(), abs=0.01)
     assert "model.n" in (tmp_path / "search.svg").read_text()
     alone = ["model.n=3", *GRID[2:], f"data={few}", f"checkpoints={tmp_path}/checkpoints", f"out={tmp_path}/alone"]
-    train.main(composed("train", train.Config, *alone))
+    train.main(settings("train", *alone))
     assert table["valid"][1] == pytest.approx(read_json(tmp_path / "alone" / "metrics.json")["valid"], rel=1e-12)
 
 
@@ -438,7 +422,7 @@ def test_a_mixture_refuses_arrays_of_another_corpus(few, tmp_path):
             np.save(tmp_path / name / "0" / f"{split}.npy", np.full(5, -1.0, dtype=np.float32))
         Record("train", name, 0, {}, "of another corpus").write(tmp_path / name / "0")
     with pytest.raises(InputError, match=r"mlp9/0 was made from another corpus"):
-        mix.main(composed("mix", mix.Config, f"data={few}", f"predictions=[{tmp_path}]", f"out={tmp_path}/out"))
+        mix.main(settings("mix", f"data={few}", f"predictions=[{tmp_path}]", f"out={tmp_path}/out"))
 
 
 def test_learned_weights_are_no_worse_than_equal_ones_on_validation(few, tmp_path):
@@ -453,7 +437,7 @@ def test_learned_weights_are_no_worse_than_equal_ones_on_validation(few, tmp_pat
     for weights in ("[]", "[0.5,0.5]"):
         out = tmp_path / f"out{weights}"
         arguments = [f"data={few}", f"predictions=[{tmp_path}]", f"mix.weights={weights}", f"out='{out}'"]
-        mix.main(composed("mix", mix.Config, *arguments))
+        mix.main(settings("mix", *arguments))
         found[weights] = read_json(out / "metrics.json")["valid_raw"]
         assert sum(read_json(out / "weights.json").values()) == pytest.approx(1)
     assert found["[]"] < found["[0.5,0.5]"]

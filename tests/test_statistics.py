@@ -3,9 +3,11 @@
 import numpy as np
 import pandas as pd
 import pytest
-from pipeline.reporting.registry import Mixed, Row, Table
 
 from pipeline import claims
+from pipeline.config.claims import Claim, Epochs, Falling, Pair
+from pipeline.config.stages import Claims
+from pipeline.config.tables import Row, Table
 from pipeline.core.common import evaluation
 from pipeline.data.corpus import read_corpus
 from pipeline.data.errors import InputError
@@ -101,7 +103,7 @@ ROWS = {
     ],
 )
 def test_what_a_claim_asks_for_follows_from_the_printed_figures(better, than, split, says):
-    claim = claims.Claim("x", "section 0", better, than, "as much")
+    claim = Claim(says="x", where="section 0", better=better, than=than, kind="as much")
     assert claims.printed(claim, ROWS, split) == pytest.approx(says)
 
 
@@ -121,14 +123,14 @@ def filled(folder, corpus, **models):
 def table_of(folder, *networks, seeds=(0,), also=()):
     """A table with networks and other models, of which the paper prints what ROWS has."""
     rows = {name: ROWS.get(name, Row()) for name in (*networks, *also)}
-    shape = {"train": list(networks)}
-    return Table(list(seeds), shape, Mixed([], []), list(also), rows, [], True, [str(folder)], "x.yaml", [], "hand")
+    listed = {"seeds": list(seeds), "models": {"train": list(networks)}, "also": list(also), "rows": rows}
+    return Table(**listed, same_corpus=True, predictions=[str(folder)], dvc="x.yaml", training="hand")
 
 
 def stage(few, folder, table, file="claims", **said):
     """Runs the stage; the lines of one of its files."""
-    config = {"claims": [], "exploratory": [], "table": table, "data": str(few), "out": str(folder), "timing": ""}
-    claims.main(claims.Config(**(config | said)))
+    places = {"data": str(few), "out": str(folder), "timing": f"{folder}/timing.json"}
+    claims.main(Claims(**({"claims": [], "exploratory": [], "table": table} | places | said)))
     return pd.read_csv(folder / f"{file}.csv")
 
 
@@ -136,8 +138,10 @@ def test_a_claim_is_judged_on_both_splits_and_both_readings(few, tmp_path):
     """Of several models it is about the one that validation has best here, whichever the paper's was."""
     filled(tmp_path, read_corpus(few), mlp1=[-5.0, -5.02, -4.98], mlp9=[-5.2] * 3, kn3=[-5.3])
     table = table_of(tmp_path, "mlp1", "mlp9", seeds=(0, 1, 2), also=["kn3"])
-    claim = claims.Claim("networks win", "section 4.2", ["mlp1", "mlp9"], ["kn3"], "as much", "24 %")
-    pair = claims.Pair("beside it", "mlp9", "kn3")
+    claim = Claim(
+        says="networks win", where="section 4.2", better=["mlp1", "mlp9"], than=["kn3"], kind="as much", figure="24 %"
+    )
+    pair = Pair(says="beside it", better="mlp9", than="kn3")
     lines = stage(few, tmp_path, table, claims=[claim], exploratory=[pair])
     assert lines[["split", "reading"]].to_numpy().tolist() == [list(each) for each in claims.EACH]
     assert (lines["better"] == "mlp1").all() and (lines["seeds"] == 3).all()
@@ -175,7 +179,7 @@ def test_epochs_are_counted_to_near_the_best_and_of_a_training_cut_off_the_least
     few, tmp_path, quick, slow, holds
 ):
     curves(tmp_path, quick=quick, slow=slow)
-    claim = claims.Epochs("sooner", "section 4.2", "quick", "slow", "10 for 20", 0.8)
+    claim = Epochs(says="sooner", where="section 4.2", quick="quick", slow="slow", figure="10 for 20", least=0.8)
     lines = stage(few, tmp_path, table_of(tmp_path, "quick", "slow"), "curves", epochs=[claim])
     assert lines["holds"].tolist() == [holds]
 
@@ -183,7 +187,7 @@ def test_epochs_are_counted_to_near_the_best_and_of_a_training_cut_off_the_least
 @pytest.mark.parametrize(("last", "holds"), [(290, "yes"), (300, "no"), (301, "no")])
 def test_a_network_overfits_where_its_last_epoch_is_not_its_best(few, tmp_path, last, holds):
     curves(tmp_path, large=[400, 300, 310, last])
-    claim = claims.Falling("no overfitting", "section 4.2", "large")
+    claim = Falling(says="no overfitting", where="section 4.2", name="large")
     (line,) = stage(few, tmp_path, table_of(tmp_path, "large"), "curves", falling=[claim]).to_dict("records")
     assert line["holds"] == holds
 
@@ -191,6 +195,6 @@ def test_a_network_overfits_where_its_last_epoch_is_not_its_best(few, tmp_path, 
 def test_a_claim_refuses_a_part_of_the_seeds_and_a_model_that_the_table_lacks(few, tmp_path):
     filled(tmp_path, read_corpus(few), a=[-5.0, -5.0], kn3=[-5.3])
     table = table_of(tmp_path, "a", seeds=(0, 1, 2), also=["kn3"])
-    for pair, says in ((("a", "kn3"), "no predictions of a/2"), (("b", "kn3"), "b is not in the table")):
+    for better, says in (("a", "no predictions of a/2"), ("b", "b is not in the table")):
         with pytest.raises(InputError, match=says):
-            stage(few, tmp_path, table, exploratory=[claims.Pair("x", *pair)])
+            stage(few, tmp_path, table, exploratory=[Pair(says="x", better=better, than="kn3")])

@@ -4,7 +4,7 @@ import math
 
 import pandas as pd
 import pytest
-from conftest import composed
+from conftest import settings
 
 from pipeline import timeline
 from pipeline.data.errors import InputError
@@ -52,7 +52,7 @@ def tables(tmp_path):
 
 def config(tables, readme=""):
     places = [f"tables={tables}/lists", f"reports={tables}", f"out={tables}/out", f"timing={tables}/timing.json"]
-    return composed("timeline", timeline.Config, "of=[first,second]", "yardstick=one", f"readme={readme}", *places)
+    return settings("timeline", "of=[first,second]", "yardstick=one", f"readme={readme}", *places)
 
 
 def test_models_stand_in_the_order_of_years_with_the_figures_of_their_table(tables):

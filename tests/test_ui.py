@@ -9,7 +9,7 @@ import threading
 import time
 from urllib.request import Request, urlopen
 
-from conftest import composed
+from conftest import settings
 
 from pipeline import ngram
 from pipeline.running.app import ROOT
@@ -38,7 +38,7 @@ def command(port: int) -> list[str]:
 def test_the_address_that_it_prints_has_the_runs(stage, few, tmp_path, monkeypatch):
     """And the server says nothing of each request."""
     monkeypatch.setenv("MLFLOW_TRACKING_URI", stage.environment["MLFLOW_TRACKING_URI"])
-    ngram.main(composed("ngram", ngram.Config, f"data={few}", f"out={tmp_path}/out", f"timing={tmp_path}/t.json"))
+    ngram.main(settings("ngram", f"data={few}", f"out={tmp_path}/out", f"timing={tmp_path}/t.json"))
     port = free_port()
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     process = subprocess.Popen(command(port), cwd=ROOT, env=stage.environment, **pipes)

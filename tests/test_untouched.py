@@ -6,11 +6,12 @@ import dataclasses
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import composed
+from conftest import changed, settings
 
 from pipeline import claims, cluster, features, mix, ngram, report, shortlist, train
+from pipeline.core.text.build import digest
 from pipeline.data.corpus import read_corpus, write_corpus
-from pipeline.data.files import digest, read_json
+from pipeline.data.files import read_json
 
 TINY = ["model.h=4", "model.m=3", "recipe.epochs=3", "recipe.batch=64", "recipe.samples=100"]
 TABLE = [
@@ -23,12 +24,12 @@ def small_pipeline(data, folder):
     """One model of each kind, its mixtures, the report and claims about them, in a folder."""
     predictions = folder / "predictions"
 
-    def run(stage, *settings):
+    def run(stage, *words):
         name = stage.__name__.removeprefix("pipeline.")
-        stage.main(composed(name, stage.Config, f"data={data}", f"timing={folder}/timing.json", *settings))
+        stage.main(settings(name, f"data={data}", f"timing={folder}/timing.json", *words))
 
-    def model(stage, name, *settings):
-        run(stage, *settings, f"out={predictions / name / '0'}")
+    def model(stage, name, *words):
+        run(stage, *words, f"out={predictions / name / '0'}")
 
     checkpoints = f"checkpoints={folder}/checkpoints"
     run(features, "m=3", f"out={folder}/features")
@@ -45,9 +46,14 @@ def small_pipeline(data, folder):
     model(shortlist, "short", "network=energy/0", "size=20", f"predictions=[{predictions}]")
     at = f"table.predictions=[{predictions}]"
     run(report, *TABLE, at, "clusters=", f"out={folder}/report")
-    config = composed("claims", claims.Config, f"data={data}", *TABLE, at, f"out={folder}/claims")
-    best = claims.Claim("best", "here", ["net", "net-mixed", "net-learned"], ["kn3", "interpolated3"])
-    claims.main(dataclasses.replace(config, claims=[best], exploratory=[]))
+    config = settings("claims", f"data={data}", *TABLE, at, f"out={folder}/claims")
+    best = {
+        "says": "best",
+        "where": "here",
+        "better": ["net", "net-mixed", "net-learned"],
+        "than": ["kn3", "interpolated3"],
+    }
+    claims.main(changed(config, claims=[best], exploratory=[]))
 
 
 @pytest.fixture(scope="module")

@@ -226,8 +226,8 @@ class Claims(Keys):
 class Replication(Keys):
     """conf/replication.yaml."""
 
-    recipe: Text = Field(description="the table of today's recipe")
-    procedure: Text = Field(description="the table of the paper's procedure")
+    recipe_table: Text = Field(description="the table of today's recipe")
+    procedure_table: Text = Field(description="the table of the paper's procedure")
     more: list[Text] = Field(description="rows that the paper does not print")
     tables: InFolder = Field(description="the folder of the lists of tables")
     reports: InFolder = Field(description="the folder in which the stage report writes them")

@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from omegaconf import OmegaConf
-from pydantic import Field, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from pipeline.config.base import Count, Keys, Text
 from pipeline.core.common.splits import SPLITS
-from pipeline.data.predictions import folder_of
+from pipeline.data.errors import InputError
 
 KINDS = {"one": "one model", "several": "several models, averaged or mixed", "adapts": "learns from the text it reads"}
 
@@ -98,6 +98,8 @@ class Table(Keys):
 
     def folders(self, name: str) -> list[Path]:
         """The folder of each seed of a model. Raises InputError, with the stage to run, where one is missing."""
+        from pipeline.data.predictions import folder_of  # which imports pandas, and `--help` of a stage need not wait
+
         return [folder_of(f"{name}/{seed}", self.predictions, stage) for seed, stage in self.names[name].items()]
 
     def printed(self, name: str) -> bool:
@@ -107,9 +109,17 @@ class Table(Keys):
 
 
 def read_tables(folder: Path) -> dict[str, Table]:
-    """Every table of conf/table by its name, in the order of the page."""
-    tables = {file.stem: Table.model_validate(_values(file)) for file in folder.glob("*.yaml")}
+    """Every table of conf/table by its name, in the order of the page. Raises InputError with a line for each fault."""
+    tables = {file.stem: _table(file) for file in folder.glob("*.yaml")}
     return dict(sorted(tables.items(), key=lambda item: (item[1].place, item[0])))
+
+
+def _table(file: Path) -> Table:
+    try:
+        return Table.model_validate(_values(file))
+    except ValidationError as error:
+        faults = (f"{file}: {'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors())
+        raise InputError("\n".join(faults)) from None
 
 
 def _values(file: Path) -> dict[str, Any]:

@@ -17,16 +17,12 @@ from omegaconf import OmegaConf
 
 from pipeline.config.base import ROOT
 from pipeline.config.tables import Table, read_tables
+from pipeline.data.errors import InputError
 from pipeline.running.code import CORE, files_of
 
 CONF = ROOT / "conf"
 HYDRA = "hydra.run.dir=. hydra.output_subdir=null hydra/job_logging=stdout"  # no files of Hydra's own
-BY_FILE = {
-    "families",
-    "readers",
-    "streams",
-    "beyond",
-}  # folders of the core whose files are apart; others are one piece
+BY_FILE = {"families", "readers", "streams", "beyond"}  # folders of the core whose files are apart, each by itself
 # Of each program the file of the core that it calls, the group of which a name is chosen, and the keys of its
 # configuration that decide numbers.
 PROGRAMS = {
@@ -208,33 +204,36 @@ def _cluster(name: str, table: Table) -> Stage:
 
 
 def _reported(name: str, table: Table) -> dict[str, Stage]:
-    """The table and the claims on it, from what all models have left."""
-    out, claims = str(Path("reports", table.csv).parent), table.claims or name
+    """The table and, where there are some, the claims on it, from what all models have left."""
+    out, claims = str(Path("reports", table.csv or f"{name}/{name}.csv").parent), table.claims or name
     shown = [f"{_clusters(table)}/{table.classes_of}"] if table.classes_of else []
     deps = ["pipeline/core/common", "pipeline/reporting", table.data, *table.predictions]
     words = [f"table={name}", f"clusters={shown[0]}/classes.csv" if shown else "clusters="]
-    judged = [f"table={name}", f"claims={claims}"]
-    return {
+    stages = {
         "report": {
             "cmd": _command("report", [*words, f"timing=timings/{name}/report.json"], out, table.data),
             "params": _values(*_chain("table", name)),
             "deps": deps + shown,
             "outs": [{out: {"cache": False}}],
-        },
-        "claims": {
-            "cmd": _command(
-                "claims", [*judged, f"timing=timings/{name}/claims.json"], f"reports/claims/{name}", table.data
-            ),
+        }
+    }
+    if Path(CONF, "claims", f"{claims}.yaml").is_file():
+        out, words = f"reports/claims/{name}", [f"table={name}", f"claims={claims}"]
+        stages["claims"] = {
+            "cmd": _command("claims", [*words, f"timing=timings/{name}/claims.json"], out, table.data),
             "params": _values(*_chain("claims", claims), *_chain("table", name)),
             "deps": deps,
-            "outs": [{f"reports/claims/{name}": {"cache": False}}],
-        },
-    }
+            "outs": [{out: {"cache": False}}],
+        }
+    return stages
 
 
 def _given(table: Table, stage: str) -> tuple[str, dict[str, str]]:
     """The program of a stage, and what its command is given, by key."""
-    program, *words = table.wiring.get(stage, stage.split("_")[-1]).split()
+    named = [part for part in reversed(stage.split("_")) if part in PROGRAMS]  # train_energy trains, ngram_mix mixes
+    program, *words = table.wiring.get(stage, " ".join(named[:1])).split() or [""]
+    if program not in PROGRAMS:
+        raise InputError(f"{table.dvc}: no program makes {stage}; name one of {', '.join(PROGRAMS)} in table.wiring")
     words = [word.replace("{model}", "${item.model}").replace("{seed}", "${item.seed}") for word in words]
     return program, dict(word.split("=", 1) for word in words)
 
@@ -280,7 +279,7 @@ def _place(table: Table, model: str) -> str:
         owner = next((other for other in tables().values() if other.predictions[0] == place), table)
         if model in owner.names and owner.names[model] != {0: ""}:
             return place
-    raise ValueError(f"{model} is made by no table in {', '.join(table.predictions)}")
+    raise InputError(f"{model} is made by no table in {', '.join(table.predictions)}")
 
 
 @cache

@@ -1,7 +1,7 @@
 """Which files of pipeline/core a result depends on: those that decide its numbers."""
 
 import ast
-from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 
 from pipeline.config.base import ROOT
@@ -21,7 +21,9 @@ def files_of(*files: Path) -> set[Path]:
     return {file for file in seen if file.name != "__init__.py"}
 
 
-def _imported(file: Path) -> Iterable[Path]:
+@cache
+def _imported(file: Path) -> list[Path]:
+    paths = []
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
         names = []
         if isinstance(node, ast.ImportFrom):
@@ -31,4 +33,5 @@ def _imported(file: Path) -> Iterable[Path]:
         for name in names:
             path = ROOT.joinpath(*(name or "").split("."))
             if path.is_relative_to(CORE):
-                yield from (each for each in (path.with_suffix(".py"), path / "__init__.py") if each.is_file())
+                paths += [each for each in (path.with_suffix(".py"), path / "__init__.py") if each.is_file()]
+    return paths

@@ -1,0 +1,126 @@
+"""A configuration is checked before a stage works: all its faults at once, each a line with the key, its value and what
+it may be; and every file that is shipped composes."""
+
+import re
+import subprocess
+import sys
+
+import pytest
+from conftest import composed, settings
+
+from pipeline.config import check, help
+from pipeline.config.base import ROOT
+from pipeline.config.network import Architecture
+from pipeline.config.stages import STAGES
+from pipeline.core.networks import registry
+from pipeline.data.errors import InputError
+from pipeline.running.shapes import family_of
+
+
+def faults(stage: str, *overrides: str) -> list[str]:
+    """The lines that are said of a configuration."""
+    with pytest.raises(InputError) as refused:
+        settings(stage, *overrides)
+    return str(refused.value).split("\n")
+
+
+def test_all_faults_are_named_at_once():
+    assert faults("train", "seed=-1", "model.h=many", "recipe.epoch=3", "recipe.rate=nan") == [
+        "model.h=many: should be a valid integer, unable to parse string as an integer",
+        "recipe.rate=nan: should be a finite number",
+        "recipe.epoch: train has no such key; did you mean recipe.epochs? `python -m pipeline.train --help` lists all",
+        "seed=-1: should be greater than or equal to 0",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("stage", "overrides", "key"),
+    [
+        ("train", ["model.n=1"], "model.n"),
+        ("train", ["model.h=0", "model.direct=false"], "model.h"),
+        ("train", ["recipe.rate=0"], "recipe.rate"),
+        ("train", ["recipe.batch=1e13"], "recipe.batch"),
+        ("train", ["recipe.epsilon=0"], "recipe.epsilon"),
+        ("train", ["recipe.sampling=none"], "recipe.sampling"),
+        ("train", ["device=abacus"], "device"),
+        ("train", ["+nothing=1"], "nothing"),
+        ("train", ["name=../x"], "name"),
+        ("train", ["name=''"], "name"),
+        ("train", ["out=README.md"], "out"),
+        ("train", ["out=/none/such/place"], "out"),
+        ("ngram", ["ngram.order=0"], "ngram.order"),
+        ("ngram", ["ngram=kn5", "ngram.classes=20"], "ngram.classes"),
+        ("ngram", ["ngram=interpolated3", "ngram.order=4"], "ngram.order"),
+        ("cluster", ["classes=1"], "classes"),
+        ("mix", ["mix.weights=[0.5,0.6]"], "mix.weights"),
+        ("mix", ["mix.weights=[1.0]"], "mix.weights"),
+        ("mix", ["mix=by-frequency", "mix.weights=[0.5,0.5]"], "mix.weights"),
+        ("adapt", ["adapt.thetas=[]"], "adapt.thetas"),
+        ("adapt", ["adapt.rates=[1e-4]"], "adapt.rates"),
+        ("features", ["m=9000"], "m"),
+        ("preprocess", ["corpus=text"], "corpus.raw"),
+        ("preprocess", ["corpus.files='['"], "corpus.files"),
+        ("preprocess", ["corpus.encoding=klingon"], "corpus.encoding"),
+        ("preprocess", ["corpus.format=pdf"], "corpus.format"),
+        ("preprocess", ["corpus.train=80"], "corpus.train"),
+        ("preprocess", ["corpus.splits.train=a"], "corpus.splits"),
+        ("report", ["table.seeds=[0,0]"], "table.seeds"),
+        ("report", ["table.yardsticks=[mlp2]"], "table"),
+    ],
+)
+def test_a_value_that_cannot_be_used_is_named_with_its_key(stage, overrides, key):
+    [line] = [line for line in faults(stage, *overrides) if not line.startswith("timing")]
+    assert re.match(rf"{re.escape(key)}(?=[=:, ])", line), line
+
+
+def shape(**values) -> Architecture:
+    return Architecture(**{"n": 5, "h": 4, "m": 3, "direct": True, "indexed": False, "deep": None} | values)
+
+
+def test_a_family_says_what_it_has(monkeypatch, tmp_path):
+    """What it lacks is named, and a file that is there and can't be used is named with its reason."""
+    assert family_of(shape(family="feedforward")).__name__ == "Network"
+    with pytest.raises(InputError, match=r"^model\.indexed=true: the feedforward family .*\nmodel\.deep\.layers: "):
+        family_of(shape(family="feedforward", indexed=True, deep={"layers": 2}))
+    with pytest.raises(InputError, match=r"^model\.deep\.layers: the residual family needs it"):
+        family_of(shape(family="residual"))
+    with pytest.raises(InputError, match="choose one of energy, feedforward, lstm"):
+        family_of(shape(family="gru"))
+    (tmp_path / "broken.py").write_text("import nothing_of_this_name")
+    (tmp_path / "wide.py").write_text(
+        "from pipeline.core.families import feedforward\n\n\nclass Network(feedforward.Network):\n    pass\n"
+    )
+    monkeypatch.setattr(registry.families, "__path__", [*registry.families.__path__, str(tmp_path)])
+    with pytest.raises(InputError, match=r"broken\.py: ModuleNotFoundError: No module named 'nothing_of_this_name'"):
+        family_of(shape(family="broken"))
+    assert family_of(shape(family="wide")).has == ("direct",)  # a family may be a subclass of another
+
+
+READERS = {"model": "train", "recipe": "train", "corpus": "preprocess", "table": "report"}  # else the group's own name
+SHIPPED = [
+    (READERS.get(file.parent.name, file.parent.name), f"{file.parent.name}={file.stem}")
+    for file in sorted((ROOT / "conf").glob("*/*.yaml"))
+    if file.parent.name != "search"
+]
+
+
+@pytest.mark.parametrize(("stage", "choice"), SHIPPED)
+def test_every_file_of_a_group_composes(stage, choice):
+    given = {"corpus=text": ["corpus.raw=novel.txt"], "ngram=arpa": ["ngram.path=a.arpa"]}.get(choice, [])
+    chosen = settings(stage, choice, *given)
+    if choice.startswith("model="):
+        family_of(chosen.model)
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_help_explains_every_key(stage):
+    values = composed(stage)
+    text = help.text(stage, values)
+    for key, field in check.keys(STAGES[stage]):
+        assert f"  {key}" in text
+        assert field.description or key in values or list(check.keys(field.annotation)), f"{key} is not explained"
+
+
+def test_help_needs_no_torch():
+    code = "import sys, pipeline.config.help; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT).returncode == 0

@@ -1,0 +1,200 @@
+"""What decides a number stands apart from what is said about it, and each dvc.yaml follows from the tables, so that one
+edit reruns what it must and no more."""
+
+import ast
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+from dvc.repo import Repo
+
+from pipeline.config import wiring
+from pipeline.config.base import ROOT
+from pipeline.running.code import CORE, files_of
+
+STAGES = {
+    f"{file.parent.relative_to(ROOT)} {name}": stage.get("do", stage)
+    for file in (ROOT / "dvc.yaml", *sorted(ROOT.glob("experiments/*/dvc.yaml")))
+    for name, stage in yaml.safe_load(file.read_text())["stages"].items()
+}
+STDLIB = sys.stdlib_module_names - {"logging", "subprocess", "argparse"}
+
+
+def imported(file: Path) -> set[str]:
+    """The modules that a file imports at any depth."""
+    names = set()
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            names |= {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}
+    return names
+
+
+def test_each_dvc_yaml_follows_from_its_table():
+    texts = wiring.dvc_files()
+    assert texts.keys() | {ROOT / "experiments" / "page" / "dvc.yaml"} == {
+        *ROOT.glob("dvc.yaml"),
+        *ROOT.glob("experiments/*/dvc.yaml"),
+    }
+    for file, text in texts.items():
+        assert file.read_text(encoding="utf-8") == text, f"{file}: run `nplm wiring`"
+
+
+def test_the_core_imports_nothing_of_the_rest():
+    """No configuration, tool, message or file of the project's own; torch, numpy and the like alone."""
+    allowed = {"torch", "numpy", "scipy", "pandas", "numba"}
+    for file in CORE.rglob("*.py"):
+        for name in imported(file):
+            top = name.split(".")[0]
+            assert top in allowed or name.startswith("pipeline.core") or top in STDLIB, f"{file} imports {name}"
+
+
+@pytest.mark.parametrize("name", STAGES)
+def test_a_stage_depends_on_its_core_its_values_and_its_data(name):
+    """Not on how a stage is run, checked or shown; and on every file of the core that its program imports."""
+    deps = [dep for dep in STAGES[name].get("deps", []) if dep.startswith("pipeline") and "$" not in dep]
+    makes_arrays = any("predictions" in str(out) or "data/" in str(out) for out in STAGES[name].get("outs", []))
+    if makes_arrays and "out_of_vocabulary" not in name:
+        assert all(dep.startswith("pipeline/core") for dep in deps)
+    files = [file for dep in deps if (file := ROOT / dep).suffix == ".py" and file.is_relative_to(CORE)]
+    folders = [ROOT / dep for dep in deps if (ROOT / dep).is_dir()]
+    inside = [file for folder in folders for file in folder.glob("*.py") if CORE in file.parents]
+    for used in files_of(*files, *inside):
+        assert used in files or used.parent in folders, f"{used} is not declared"
+
+
+# An edit of a file, and the stages that it must make stale: each a name, or the beginning of names. None: no stage at
+# all that makes arrays, in any table.
+HARMLESS = {
+    "pipeline/running/messages.py": ("lower recipe.rate", "try a lower recipe.rate"),
+    "pipeline/train.py": ("(running)", "(running sum)"),
+    "pipeline/config/network.py": ("LARGEST = 100_000", "LARGEST = 200_000"),
+    "pipeline/running/tracking.py": ('"nplm.group"', '"nplm.groups"'),
+    "pipeline/config/recipe.py": ("Adam's, above zero", "Adam's, above nothing"),
+    "pipeline/webpage/page.html.j2": ("<body", "<!-- edited --><body"),
+    "pipeline/running/progress.py": ('"unit_scale": True', '"unit_scale": False'),
+    "pipeline/core/families/gru.py": ("", '"""A new family."""\n'),
+    "pipeline/commands/new.py": ("", '"""A new command."""\n'),
+    "pipeline/core/readers/csv.py": ("", '"""A new reader."""\n'),
+}
+NETWORKS = {"train", "train_energy", "train_recurrent", "train_from_svd", "train_frozen", "train_on"}
+NETWORKS |= {"train_without_direct", "train_lstm", "train_transformer", "train_residual"}
+COUNTED = {
+    "ngram",
+    "class_ngram",
+    "mix",
+    "mix_on",
+    "nips",
+    "ngram_mix",
+    "shortlist",
+    "average",
+    "average_adapted",
+    "combine",
+}
+DECIDING = {
+    "pipeline/core/training/optimiser.py": ("recipe.rate / (1 +", "recipe.rate / (2 +", NETWORKS),  # the rate
+    "pipeline/core/networks/base.py": ("round(256 * self.p)", "round(255 * self.p)", {"dropout"}),
+    "pipeline/core/training/trainer.py": ("if recipe.weight_decay:", "if not recipe.weight_decay:", NETWORKS),
+    "pipeline/core/training/sampling.py": ("(counts + 1.0) ** power", "(counts + 2.0) ** power", NETWORKS),
+    "pipeline/core/common/mixture.py": ("tolerance: float = 1e-7", "tolerance: float = 1e-6", {"everything"}),  # EM
+    "pipeline/core/ngrams/kneser_ney.py": ("FALLBACK = (0.5,", "FALLBACK = (0.6,", COUNTED),  # discounts
+    "pipeline/core/ngrams/bins.py": ("(1 + frequency)", "(2 + frequency)", COUNTED),
+    "pipeline/core/readers/brown.py": (r"(\S+)/\S+", r"(\S+?)/\S+", {"preprocess"}),  # the tokeniser
+    "pipeline/core/families/lstm.py": ("batch_first=True", "batch_first=bool(1)", {"train_lstm", "adapt"}),
+    "pipeline/core/common/evaluation.py": ("share == 0", "share <= 0", {"everything"}),  # the share
+}
+
+
+def chosen(repo: Repo) -> list:
+    """One item of each stage of each table: the others differ in names alone."""
+    stages = {stage.addressing.split("@")[0]: stage for stage in repo.index.stages if "page" not in stage.addressing}
+    return list(stages.values())
+
+
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory):
+    """What is committed, or about to be, in a repository of DVC in which every stage of every table is done: in the
+    place of results lie files that say nothing."""
+    folder = tmp_path_factory.mktemp("checkout")
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True)
+    for name in filter(None, listed.stdout.split("\0")):
+        if (ROOT / name).is_file() and not name.startswith("reports/"):
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, folder / name)
+    for lock in folder.rglob("dvc.lock"):
+        lock.unlink()
+    subprocess.run(["git", "init", "--quiet"], cwd=folder, check=True)
+    here = Path.cwd()
+    os.chdir(folder)
+    try:
+        with Repo(folder) as repo, repo.lock:
+            stages = chosen(repo)
+            for path in (Path(each.fs_path) for stage in stages for each in (*stage.outs, *stage.deps)):
+                if path.suffix or path.exists():
+                    path.parent.mkdir(parents=True, exist_ok=True)
+                    path.touch()
+                else:
+                    path.mkdir(parents=True)
+                    (path / "result").write_text(str(path))
+            for stage in stages:
+                stage.save()
+                stage.dump(update_pipeline=False)
+        yield folder
+    finally:
+        os.chdir(here)
+
+
+def stale(folder: Path) -> set[str]:
+    """The names of the stages whose code differs from that which they were made from."""
+    with Repo(folder) as repo, repo.lock:
+        return {
+            stage.addressing.split(":")[-1].split("@")[0]
+            for stage in chosen(repo)
+            if any(dep.changed_checksum() for dep in stage.deps if "/pipeline/" in str(dep.fs_path))
+        }
+
+
+def edited(file: Path, before: str, after: str) -> str | None:
+    """Makes an edit; the text to be put back, None for a new file."""
+    text = file.read_text(encoding="utf-8") if file.is_file() else None
+    assert text is None or before in text, f"{file} has no {before!r}"
+    file.write_text(after if text is None else text.replace(before, after), encoding="utf-8")
+    return text
+
+
+def restore(file: Path, text: str | None) -> None:
+    if text is None:
+        file.unlink()
+    else:
+        file.write_text(text, encoding="utf-8")
+
+
+def test_what_says_something_makes_nothing_stale(checkout):
+    """All ten edits at once."""
+    texts = {name: edited(checkout / name, *edit) for name, edit in HARMLESS.items()}
+    try:
+        assert stale(checkout) <= {"report", "claims", "out_of_vocabulary", "word_map", "timeline"}
+    finally:
+        for name, text in texts.items():
+            restore(checkout / name, text)
+
+
+@pytest.mark.parametrize("name", DECIDING)
+def test_what_decides_a_number_makes_the_right_stages_stale(checkout, name):
+    before, after, stages = DECIDING[name]
+    text = edited(checkout / name, before, after)
+    try:
+        changed = stale(checkout)
+    finally:
+        restore(checkout / name, text)
+    if stages == {"dropout"}:
+        assert changed == NETWORKS | {"shortlist", "adapt", "out_of_vocabulary"}
+    elif stages == {"everything"}:
+        assert {"train", "ngram", "mix", "preprocess", "cluster"} <= changed
+    else:
+        assert changed == stages
