@@ -26,13 +26,18 @@ os.environ["MLFLOW_TRACKING_URI"] = "sqlite:////dev/null/mlflow.db"  # a stage t
 FEW = ["corpus.texts=20", "corpus.train=0.7", "corpus.valid=0.15"]
 
 
-def settings(stage: str, *overrides: str) -> Keys:
-    """The settings of a stage, composed and checked as the stage does it."""
+def composed(stage: str, *overrides: str) -> dict:
+    """What a stage's configuration comes to, before anything looks at its values."""
     given = [f"hydra.runtime.output_dir={tempfile.gettempdir()}/not-placed", *check.added(overrides)]
     OmegaConf.register_new_resolver("timing", lambda out: check.timing_of(stage, out), replace=True)
     with initialize_config_dir(str(ROOT / "conf"), version_base="1.3"):
         HydraConfig.instance().set_config(compose(stage, given, return_hydra_config=True))
-        return check.settings(stage, OmegaConf.to_container(compose(stage, given), resolve=True, throw_on_missing=True))
+        return OmegaConf.to_container(compose(stage, given), resolve=True, throw_on_missing=True)
+
+
+def settings(stage: str, *overrides: str) -> Keys:
+    """The settings of a stage, composed and checked as the stage does it."""
+    return check.settings(stage, composed(stage, *overrides))
 
 
 def changed(settings: Keys, **values) -> Keys:
