@@ -51,6 +51,14 @@ def architecture(n: int, h: int, m: int, direct=False, family="feedforward", ind
     return Architecture(n=n, h=h, m=m, direct=direct, family=family, indexed=indexed, deep=deep or None)
 
 
+def drawn(network: torch.nn.Module, spread: float = 1.0) -> torch.nn.Module:
+    """A network whose parameters are drawn at random."""
+    random = torch.Generator().manual_seed(1)
+    for parameter in network.parameters():
+        torch.nn.init.normal_(parameter, 0, spread, generator=random)
+    return network
+
+
 @pytest.fixture(scope="session")
 def brown_raw(tmp_path_factory) -> Path:
     """The 500 texts: from this checkout's data folder where they are, else fetched."""

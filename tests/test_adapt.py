@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from conftest import settings
+from conftest import drawn, settings
 from test_families import SHAPES
 from test_network import V
 
@@ -20,11 +20,7 @@ MARK = 1
 
 @pytest.fixture(scope="module")
 def network():
-    random = torch.Generator().manual_seed(1)
-    made = build(SHAPES["lstm"], V)
-    for parameter in made.parameters():
-        torch.nn.init.normal_(parameter, 0, 0.5, generator=random)
-    return made.eval()
+    return drawn(build(SHAPES["lstm"], V), 0.5).eval()
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from conftest import architecture
+from conftest import architecture, drawn
 from test_network import V, assert_gradient_is_the_slope, batch, candidates_of
 
 from pipeline.core.families import energy
@@ -44,11 +44,7 @@ def batch_of(network):
 
 @pytest.fixture(params=SHAPES)
 def network(request):
-    random = torch.Generator().manual_seed(1)
-    made = build(SHAPES[request.param], V).double()
-    for parameter in made.parameters():
-        torch.nn.init.normal_(parameter, 0, 0.7, generator=random)
-    return made
+    return drawn(build(SHAPES[request.param], V).double(), 0.7)
 
 
 def test_the_name_of_a_family_finds_its_file():
@@ -98,11 +94,8 @@ def test_exact_scoring_equals_forward(network, cells, monkeypatch):
 
 
 def test_the_energy_is_section_5_1_written_out():
-    architecture = SHAPES["energy, v shared"]
-    network = build(architecture, V).double()
-    for parameter in network.parameters():
-        torch.nn.init.normal_(parameter)
-    context, _ = batch(architecture, 1)
+    network = drawn(build(SHAPES["energy, v shared"], V).double())
+    context, _ = batch(network.architecture, 1)
     scores = torch.stack(
         [
             network.v[0] @ torch.tanh(network.d + network.H @ torch.cat([network.C[w], *network.C[context[0]]]))

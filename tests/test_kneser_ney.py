@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from conftest import brown_contexts, settings
+from test_ngrams import every_word_of
 
 from pipeline import ngram
 from pipeline.core.common import evaluation
@@ -16,12 +17,6 @@ from pipeline.data.errors import InputError
 V = 8
 TRAIN = np.random.default_rng(3).choice(V - 1, 400, p=[0.3, 0.25, 0.2, 0.1, 0.08, 0.05, 0.02])  # 7 never occurs
 FORMS = [{}, {"backoff": True}, {"drop": True}, {"backoff": True, "drop": True}]
-
-
-def every_word_of(model, context):
-    """P(w | context) of all words."""
-    words = range(model.counts.vocabulary)
-    return np.exp([model.log_probabilities(np.array(context), np.array([word]))[0] for word in words])
 
 
 @pytest.mark.parametrize("form", FORMS, ids=str)

@@ -2,13 +2,12 @@
 
 import ast
 import string
-from collections.abc import Iterator
 
 from pipeline.running.code import CORE
 from pipeline.running.messages import MESSAGES
 
 
-def said(file: ast.Module) -> Iterator[tuple[str, set[str]]]:
+def said(file):
     """Each key that a file of the core gives to UnusableError or Watcher.note, and the names of its values."""
     kept = {  # values that are put together before
         target.id: {key.value for key in node.value.keys if isinstance(key, ast.Constant)}

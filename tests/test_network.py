@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 from conftest import architecture as shape
+from conftest import drawn
 
 from pipeline.config.network import Architecture
 from pipeline.core.families.feedforward import Network
@@ -17,11 +18,7 @@ SHAPES = [shape(3, 5, 4, True), shape(4, 6, 3, False), shape(2, 0, 4, True)]
 
 
 def made(architecture: Architecture, spread: float = 1.0, dtype=torch.float64) -> Network:
-    random = torch.Generator().manual_seed(1)
-    network = Network(architecture, V).double()
-    for parameter in network.parameters():
-        torch.nn.init.normal_(parameter, 0, spread, generator=random)
-    return network.to(dtype)
+    return drawn(Network(architecture, V).double(), spread).to(dtype)
 
 
 def batch(architecture: Architecture, size: int = 12):

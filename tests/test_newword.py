@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from conftest import architecture
+from conftest import architecture, drawn
 from test_families import SHAPES
 from test_network import V, batch
 
@@ -22,10 +22,7 @@ EVERY = {name: shape for name, shape in EVERY.items() if not build(shape, V).in_
 
 
 def made(name):
-    network = build(EVERY[name], V).double()
-    for parameter in network.parameters():
-        torch.nn.init.normal_(parameter, generator=torch.Generator().manual_seed(1))
-    return network
+    return drawn(build(EVERY[name], V).double())
 
 
 @pytest.mark.parametrize("name", EVERY)

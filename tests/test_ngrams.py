@@ -40,7 +40,8 @@ def test_high_orders_fit_in_64_bits():
 
 def every_word_of(model, context):
     """P(w | context) of all words."""
-    return np.exp([model.log_probabilities(np.array(context), np.array([word]))[0] for word in range(V)])
+    words = range(model.counts.vocabulary)
+    return np.exp([model.log_probabilities(np.array(context), np.array([word]))[0] for word in words])
 
 
 @pytest.mark.parametrize("context", [(1, 2), (3, 3), (0, 2), (2, 0), (6, 0), (5, 5)])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from conftest import settings
+from conftest import drawn, settings
 from test_families import SHAPES
 from test_ngrams import TRAIN, VALID, every_word_of
 from test_ngrams import V as WORDS
@@ -46,9 +46,7 @@ def every_word_by_list(network, trigram, size):
 
 @pytest.mark.parametrize("name", ENERGY)
 def test_with_all_words_on_the_list_it_is_the_network_and_with_some_it_sums_to_one(name, trigram):
-    network = build(SHAPES[name], WORDS)
-    for parameter in network.parameters():
-        torch.nn.init.normal_(parameter, generator=torch.Generator().manual_seed(1))
+    network = drawn(build(SHAPES[name], WORDS))
     whole, listed, _ = every_word_by_list(network, trigram, WORDS)
     assert torch.allclose(listed, whole, atol=1e-5)
     whole, listed, words = every_word_by_list(network, trigram, 3)

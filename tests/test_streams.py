@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import torch
-from conftest import architecture
+from conftest import architecture, drawn
 from test_families import SHAPES
 from test_network import V
 
@@ -20,11 +20,7 @@ MARK = 1
 
 @pytest.fixture(params=IN_ORDER)
 def network(request):
-    random = torch.Generator().manual_seed(1)
-    made = build(SHAPES[request.param], V)
-    for parameter in made.parameters():
-        torch.nn.init.normal_(parameter, 0, 0.7, generator=random)
-    return made.eval()
+    return drawn(build(SHAPES[request.param], V), 0.7).eval()
 
 
 @pytest.fixture
@@ -75,9 +71,7 @@ def test_no_word_is_seen_before_it_is_scored(network, stream):
 
 def test_a_training_step_goes_on_where_the_last_one_ended(stream):
     """The loss of two steps is that of both in one, where nothing is left out."""
-    network = build(SHAPES["lstm"], V)
-    for parameter in network.parameters():
-        torch.nn.init.normal_(parameter, 0, 0.5)
+    network = drawn(build(SHAPES["lstm"], V), 0.5)
     words = torch.from_numpy(stream[:40].astype(np.int64)).reshape(2, 20)
     network.train()
     whole = network(words)
@@ -109,9 +103,7 @@ def test_an_epoch_reads_each_word_once_after_the_word_before_it():
 
 def test_pieces_side_by_side_have_the_probabilities_of_one_after_the_other(monkeypatch):
     """A network of small weights forgets within the words that are read before each piece."""
-    network = build(SHAPES["lstm"], V).eval()
-    for parameter in network.parameters():
-        torch.nn.init.normal_(parameter, 0, 0.3)
+    network = drawn(build(SHAPES["lstm"], V), 0.3).eval()
     stream = np.random.default_rng(0).integers(V, size=400).astype(np.int32)
     monkeypatch.setattr(streams, "WARM", 50)
     monkeypatch.setattr(streams, "SIDE_BY_SIDE", 1)
@@ -127,9 +119,7 @@ def test_pieces_side_by_side_have_the_probabilities_of_one_after_the_other(monke
 
 def test_weights_from_state_to_state_are_dropped(stream):
     """Two training steps leave out others; in scoring none are left out."""
-    network = build(architecture(4, 5, 3, family="lstm", layers=2, weight_dropout=0.5), V)
-    for parameter in network.parameters():
-        torch.nn.init.normal_(parameter, 0, 0.5)
+    network = drawn(build(architecture(4, 5, 3, family="lstm", layers=2, weight_dropout=0.5), V), 0.5)
     words = torch.from_numpy(stream[:40].astype(np.int64)).reshape(2, 20)
     network.train()
     first, _ = network.read(words, None)
