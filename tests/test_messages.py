@@ -3,7 +3,7 @@
 import ast
 import string
 
-from pipeline.running.code import CORE
+from pipeline.config.code import CORE
 from pipeline.running.messages import MESSAGES
 
 

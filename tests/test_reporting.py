@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import made, settings
+from pydantic import ValidationError
 
 from pipeline import report
 from pipeline.config.tables import Mixed, Row, Table, read_tables
@@ -171,7 +172,7 @@ def test_a_row_without_predictions_names_the_stage_to_run(models, corpus):
 
 @pytest.mark.parametrize(
     ("slip", "says"),
-    [("name=a/b", "give one without folders"), ("table.yardsticks=[kn5,kn5]", "yardsticks=.*: give none twice")],
+    [("name=a/b", "name=a/b: "), ("table.yardsticks=[kn5,kn5]", "yardsticks=.*: give none twice")],
 )
 def test_slips_of_a_report_are_named(slip, says):
     with pytest.raises(InputError, match=says):
@@ -179,7 +180,7 @@ def test_slips_of_a_report_are_named(slip, says):
 
 
 def test_a_row_that_nothing_makes_is_refused(models):
-    with pytest.raises(InputError, match=r"table: kn5: no stage of table\.models makes it"):
+    with pytest.raises(ValidationError, match=r"table: kn5: no stage of table\.models makes it"):
         listed(models, yardsticks=["kn5"])
 
 

@@ -194,7 +194,7 @@ class WordMap(Keys):
 class Report(Keys):
     """conf/report.yaml."""
 
-    name: RunName
+    name: Annotated[RunName, Field(pattern="^[^/]*$", description="what the table's files are called")]
     table: Table
     data: Data
     clusters: Text = Field(description="the classes.csv whose classes are shown; empty: none")

@@ -16,9 +16,9 @@ import yaml
 from omegaconf import OmegaConf
 
 from pipeline.config.base import ROOT
+from pipeline.config.code import CORE, files_of
 from pipeline.config.tables import Table, read_tables
 from pipeline.data.errors import InputError
-from pipeline.running.code import CORE, files_of
 
 CONF = ROOT / "conf"
 HYDRA = "hydra.run.dir=. hydra.output_subdir=null hydra/job_logging=stdout"  # no files of Hydra's own

@@ -13,10 +13,10 @@ from pathlib import Path
 import torch
 from filelock import FileLock, Timeout
 
+from pipeline.config.code import CORE, files_of
 from pipeline.data.errors import InputError
 from pipeline.data.files import replacing
 from pipeline.running import interrupts
-from pipeline.running.code import CORE, files_of
 
 log = logging.getLogger(__name__)
 
