@@ -46,7 +46,7 @@ class Grid(Callback):
             if given.lstrip("+").startswith(("out=", "timing=")):
                 sys.exit(exit_code(f"{given}: each job of a grid has a folder of its own; give hydra.sweep.dir=FOLDER"))
         given = OverridesParser.create().parse_overrides(list(config.hydra.overrides.task))
-        self.varied = [override.get_key_element() for override in given if override.is_sweep_override()]
+        self.varied = [override.key_or_group for override in given if override.is_sweep_override()]
         self.varied += config.hydra.sweeper.get("params") or {}  # of a file of conf/search
         try:
             if "data" not in self.varied:  # else each job would fail
@@ -67,7 +67,8 @@ class Grid(Callback):
 
     def job_name(self, overrides: list[str]) -> str:
         """What tells a job from the others."""
-        return ", ".join([each for each in overrides if each.partition("=")[0] in self.varied] or overrides)
+        given = [each.lstrip("+") for each in overrides]
+        return ", ".join([each for each in given if each.partition("=")[0] in self.varied] or given)
 
     def on_multirun_end(self, config: DictConfig, **kwargs: Any) -> None:
         """Writes grid.csv and its picture into the multirun's folder and prints it, the best first; exit code 1 where a
@@ -174,5 +175,6 @@ def shown(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _overrides(job: Path) -> list[str]:
-    """What the command line, or the grid, gave a job."""
-    return OmegaConf.to_container(OmegaConf.load(job / ".hydra" / "overrides.yaml"))
+    """What the command line, or the grid, gave a job; without the + that lets Hydra take any key."""
+    given = OmegaConf.to_container(OmegaConf.load(job / ".hydra" / "overrides.yaml"))
+    return [each.lstrip("+") for each in given]
