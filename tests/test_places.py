@@ -6,17 +6,12 @@ import sys
 import time
 
 import pytest
-from omegaconf import OmegaConf
 from sqlalchemy.exc import OperationalError
 
 from pipeline.config.base import ROOT
 from pipeline.data.errors import InputError
 from pipeline.data.files import write_json
-from pipeline.running import app, tracking
-
-
-def checked(key: str, place: object) -> None:
-    app._check_place(OmegaConf.create({key: str(place)}), key)
+from pipeline.running import places, tracking
 
 
 def test_what_a_killed_process_left_half_written_is_removed(tmp_path):
@@ -58,7 +53,7 @@ def test_a_database_that_cannot_be_opened_is_said_at_once(tmp_path, monkeypatch)
 def test_a_process_killed_while_it_makes_the_database_leaves_none(tmp_path, monkeypatch):
     """Of half its tables MLflow would say at every later run that they are there already."""
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'mlflow.db'}")
-    code = "from pipeline.running import places, tracking; tracking.open_store()"
+    code = "from pipeline.running import tracking; tracking.open_store()"
     process = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT)
     new = tmp_path / "mlflow.db.new"
     while process.poll() is None and not (new.is_file() and new.stat().st_size):

@@ -143,8 +143,7 @@ def test_nothing_is_sent_anywhere():
 
 
 def test_the_locks_are_current():
-    """A clone without data has nothing to do: Table 1 and the page are of the committed code. docs/results.md says which
-    code made the other tables."""
+    """A clone without data has nothing to do for Table 1 and the page."""
     page = str(ROOT / "experiments" / "page" / "dvc.yaml")  # whose dependencies are what is committed
     with Repo(ROOT) as repo:
         assert not repo.reproduce([str(ROOT / "dvc.yaml")], dry=True, allow_missing=True)

@@ -16,6 +16,8 @@ from pipeline.core.networks.base import contexts, score
 from pipeline.core.networks.registry import build
 from pipeline.core.training.optimiser import RowAdam, rate_at
 from pipeline.core.training.trainer import Trainer, Watch, stopping_tokens
+from pipeline.data.errors import InputError
+from pipeline.running.checkpoint import read_state
 
 SMALL = architecture(3, 4, 3, True)
 
@@ -110,6 +112,13 @@ def test_a_killed_training_of_streams_ends_with_the_same_numbers(recipe, corpus,
     shape = architecture(5, 4, 3, family="lstm", layers=2, tied=True, **FORGETFUL)
     run = partial(trained, changed(recipe, dropout=0.2, average=0.5), corpus, shape=shape)
     assert same(run()[0], run(watch=killed_at(step, run))[0])
+
+
+@pytest.mark.parametrize("content", [{"a": 1}, {"progress": {"b": 2}}, [1]], ids=str)
+def test_a_file_that_holds_no_state_of_a_training_is_named(tmp_path, content):
+    torch.save(content, tmp_path / "state.pt")
+    with pytest.raises(InputError, match=r"state\.pt is damaged, or holds no state"):
+        read_state(tmp_path / "state.pt")
 
 
 def test_the_best_epochs_weights_are_kept_and_patience_ends_it(recipe, corpus):

@@ -14,6 +14,7 @@ import torch
 from filelock import FileLock, Timeout
 
 from pipeline.config.code import CORE, files_of
+from pipeline.core.training.trainer import Progress
 from pipeline.data.errors import InputError
 from pipeline.data.files import replacing
 from pipeline.running import interrupts
@@ -78,9 +79,13 @@ def read_state(path: Path) -> dict:
         with zipfile.ZipFile(path) as archive:  # torch checks no sums
             if part := archive.testzip():
                 raise zipfile.BadZipFile(f"{part} has another checksum")
-        return torch.load(path, weights_only=True, map_location="cpu")
+        state = torch.load(path, weights_only=True, map_location="cpu")
+        Progress(**state["progress"])
+        return state
     except (RuntimeError, EOFError, ValueError, pickle.UnpicklingError, zipfile.BadZipFile) as error:
         raise InputError(f"{path} is damaged: {error}") from error
+    except (KeyError, TypeError) as error:
+        raise InputError(f"{path} is damaged, or holds no state of a training") from error
 
 
 @contextmanager
