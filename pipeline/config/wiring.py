@@ -55,8 +55,8 @@ def dvc_files() -> dict[Path, str]:
 def _text(name: str, table: Table) -> str:
     stages: dict[str, Stage] = _corpus(name, table) if table.corpus else {}
     for stage, models in table.models.items():
-        if models:
-            stages[stage] = _named(table, stage, models)
+        if own_models := [model for model in models if model not in table.also]:  # else another table makes them
+            stages[stage] = _named(table, stage, own_models)
     if table.clusterings:
         stages["cluster"] = _cluster(name, table)
     if table.mix.networks:
