@@ -160,7 +160,7 @@ def test_tab_completes_commands_models_keys_and_files(tmp_path):
 
 def test_a_stage_is_a_command_too(tmp_path):
     where = {"cwd": tmp_path, "env": os.environ | {"PYTHONPATH": str(ROOT)}}
-    assert "recipe.rate=1.4e-2" in nplm("train", "--help", **where).stdout
+    assert "recipe.rate=0.014" in nplm("train", "--help", **where).stdout
     ended = nplm("train", "modle=mlp5", **where)
     assert ended.returncode == 2 and "did you mean model?" in ended.stderr and ended.stderr.count("\n") == 1
 

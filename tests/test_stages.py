@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -18,14 +17,14 @@ import psutil
 import pytest
 import torch
 import yaml
-from conftest import made, settings
+from conftest import architecture, made, settings
 from mlflow import MlflowClient
 from mlflow.store.artifact.local_artifact_repo import _TEMP_ARTIFACT_PREFIX
 from mlflow.utils.file_utils import local_file_uri_to_path
 from safetensors.torch import load_file, save_file
 
 from pipeline import mix, ngram, train
-from pipeline.core.networks.base import Architecture, build
+from pipeline.core.networks.registry import build
 from pipeline.data.corpus import read_corpus
 from pipeline.data.errors import InputError
 from pipeline.data.files import read_json, write_json
@@ -237,9 +236,9 @@ def test_a_damaged_corpus_is_refused(few, tmp_path, name):
 @pytest.mark.parametrize("number", [np.nan, 1e30])
 def test_weights_that_no_training_leaves_are_refused(tmp_path, number):
     """Each word would have a probability all the same."""
-    shape = Architecture(n=3, h=4, m=3)
+    shape = architecture(n=3, h=4, m=3, direct=True)
     weights = {name: tensor.clone() for name, tensor in build(shape, 9).state_dict().items()}
-    Record("train", "tiny", 0, {"model": asdict(shape)}, "digest").write(tmp_path)
+    Record("train", "tiny", 0, {"model": shape.model_dump()}, "digest").write(tmp_path)
     save_file(weights, tmp_path / "weights.safetensors")
     read_network(tmp_path, 9)
     weights["C"][2, 1] = number

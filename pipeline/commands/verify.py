@@ -27,13 +27,11 @@ def ours(root: Path) -> "pd.DataFrame":
 
     Raises InputError where a model's are not there.
     """
-    from omegaconf import OmegaConf
-
+    from pipeline.config.tables import read_tables
     from pipeline.data.corpus import read_corpus
-    from pipeline.reporting.table import Table, build
+    from pipeline.reporting.table import build
 
-    merged = OmegaConf.merge(OmegaConf.structured(Table), OmegaConf.load(ROOT / "conf" / "table" / "table1.yaml"))
-    table = OmegaConf.to_object(merged)
+    table = read_tables(ROOT / "conf" / "table")["table1"]
     table.predictions = [str(root / folder) for folder in table.predictions]
     built = build(table, read_corpus(root / "data" / "brown"))
     return built[[table.printed(name) for name in built.index]]
