@@ -86,5 +86,5 @@ def test_slips_are_named(tables):
         timeline.lines(config(tables))
     file = tables / "lists" / "first.yaml"
     file.write_text(file.read_text().replace("several", "best"))
-    with pytest.raises(InputError, match="rows.three.kind: "):
+    with pytest.raises(InputError, match=r"rows\.three\.kind: "):
         timeline.lines(config(tables))

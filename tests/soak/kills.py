@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from mlflow import MlflowClient
-from pipeline.running.keys import ROOT
+from pipeline.config.base import ROOT
 
 from .few import Few
 from .trial import Trial, differs

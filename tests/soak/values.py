@@ -6,7 +6,10 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from pipeline.config.base import Key, keys
+from pydantic.fields import FieldInfo
+
+from pipeline.config.check import keys
+from pipeline.config.stages import STAGES as MODELS
 
 from .few import Few
 from .trial import Trial, bits, call, refused
@@ -15,7 +18,7 @@ STAGES = ["preprocess", "download", "cluster", "ngram", "train", "mix", "feature
 STAGES += ["out_of_vocabulary", "word_map"]
 PIPE = "PIPE"  # stands for all that is neither a file nor a folder, such as a device
 NUMBER = ["x", "nan", "-1e30"]
-BAD = {"int": NUMBER, "float": NUMBER, "float | None": NUMBER, "str": ["[1]", PIPE, ""]}
+BAD = {int: NUMBER, float: NUMBER, str: ["[1]", PIPE, ""]}
 TEXT = (PIPE, "")  # which a key of text may take
 
 
@@ -24,15 +27,15 @@ def trials(few: Few) -> Iterator[Trial]:
     seen = set()
     for stage in STAGES:
         yield Trial(f"{stage} +nosuch=1", partial(_tried, few, stage, "+nosuch", "1"))
-        for key in keys(stage):
-            if "[]" not in key.name and not key.name.startswith("hydra") and key.name not in seen:
-                seen.add(key.name)
-                for value in _values(key):
-                    yield Trial(f"{stage} {key.name}={value}", partial(_tried, few, stage, key.name, value))
+        for key, field in keys(MODELS[stage]):
+            if "[]" not in key and key not in seen:
+                seen.add(key)
+                for value in _values(field):
+                    yield Trial(f"{stage} {key}={value}", partial(_tried, few, stage, key, value))
 
 
-def _values(key: Key) -> list[str]:
-    return BAD.get(key.type, ["x"])  # no truth value, no list, none of the names to choose from
+def _values(field: FieldInfo) -> list[str]:
+    return BAD.get(field.annotation, ["x"])  # no truth value, no list, none of the names to choose from
 
 
 def _tried(few: Few, stage: str, key: str, value: str, folder: Path) -> str:
