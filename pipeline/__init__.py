@@ -1,5 +1,14 @@
 """A reproduction of *A Neural Probabilistic Language Model* (Bengio, Ducharme, Vincent, Jauvin, JMLR 2003)."""
 
+import sys
+
 from pipeline.core.common import threads  # before numpy and torch are imported  # noqa: F401
 
 __version__ = "0.1.0"
+
+# `python -m pipeline.<stage> --help` is answered here: the stage's own imports, torch among them, take seconds. Python
+# imports this package first, with "-m" in the place of the program's name.
+if sys.argv[:1] == ["-m"] and {"--help", "-h"} & set(sys.argv):
+    from pipeline.config import help
+
+    help.answer_early()

@@ -1,6 +1,5 @@
 """From a composed configuration to the settings of a stage, or to one line for each of its faults."""
 
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
@@ -70,14 +69,6 @@ def added(arguments: Sequence[str]) -> list[str]:
         return f"++{argument}" if ours and key.partition("@")[0] not in groups else argument
 
     return [with_plus(argument) for argument in arguments]
-
-
-def stage_of_command() -> str:
-    """The stage that `python -m pipeline.<stage>` is about to run; "" for any other program."""
-    if sys.argv[:1] != ["-m"] or "-m" not in sys.orig_argv:
-        return ""
-    name = sys.orig_argv[sys.orig_argv.index("-m") + 1].removeprefix("pipeline.")
-    return name if name in STAGES and Path(ROOT, "conf", f"{name}.yaml").is_file() else ""
 
 
 def timing_of(stage: str, out: str) -> str:

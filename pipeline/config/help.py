@@ -34,6 +34,13 @@ def answer(stage: str, arguments: Sequence[str]) -> int:
     return 0
 
 
+def answer_early() -> None:
+    """Ends the process with the help of the stage that `python -m` is about to import, if it is one."""
+    stage = sys.orig_argv[sys.orig_argv.index("-m") + 1].removeprefix("pipeline.")
+    if stage in STAGES:
+        sys.exit(answer(stage, sys.argv[1:]))
+
+
 def text(stage: str, values: Mapping[str, Any]) -> str:
     """The help of a stage with these values."""
     width = min(shutil.get_terminal_size((110, 1)).columns, 120)

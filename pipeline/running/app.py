@@ -18,7 +18,7 @@ from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from pipeline.config import check, help
+from pipeline.config import check
 from pipeline.config.base import ROOT
 from pipeline.core.common.errors import UnusableError
 from pipeline.data.errors import InputError
@@ -45,8 +45,6 @@ def run(stage: str, main: Callable[..., None], timed: bool = False) -> None:
     A mistake of the user's is printed, a line for each fault, and the process ends with exit code 2. In a multirun a
     failed job leaves its reason in its folder and the others go on.
     """
-    if {"--help", "-h"} & set(sys.argv[1:]):  # Hydra's own help lists every group of conf/ and no meaning
-        sys.exit(help.answer(stage, sys.argv[1:]))
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends a stage as Ctrl-C does
     sys.argv[1:] = _with_own_folder(check.added(sys.argv[1:]))
     OmegaConf.register_new_resolver("timing", lambda out: check.timing_of(stage, out), replace=True)

@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from mlflow import MlflowClient
+
 from pipeline.config.base import ROOT
 
 from .few import Few
