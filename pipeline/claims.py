@@ -26,7 +26,6 @@ from pipeline.running import app
 SPLITS = ("valid", "test")
 ARRAYS = {"raw": "raw/{}", "with share": "{}"}  # of a reading
 EACH = list(itertools.product(SPLITS, ARRAYS))
-ASKING = ("better", "as much", "at most")  # kinds of claims
 
 log = logging.getLogger(__name__)
 

@@ -1,6 +1,8 @@
 """Stage preprocess: from the texts of a corpus to ids, splits, vocabulary and counts (paper, section 4)."""
 
 import logging
+import zipfile
+import zlib
 from pathlib import Path
 
 from pipeline.config.corpus import Corpus as Settings
@@ -26,7 +28,7 @@ def main(config: Preprocess) -> None:
     try:
         with Bar(corpus.name, "B") as bar:
             built = build(corpus, bar)
-    except archives.DAMAGE as error:
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError) as error:
         raise _nothing_usable(corpus, f"can't be read, or is damaged: {error}") from error
     except UnusableError as error:
         if error.what not in ("no file", "no texts"):

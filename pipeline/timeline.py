@@ -58,7 +58,10 @@ def lines(config: Timeline) -> pd.DataFrame:
             part[key] = [getattr(row, key) for row in rows.values()]
         parts.append(part.rename(index={name: row.point or name for name, row in rows.items()}))
     first = registry[config.of[0]]
-    yardstick = table.read_rows(reports, first).loc[config.yardstick]
+    rows = table.read_rows(reports, first)
+    if config.yardstick not in rows.index:
+        raise InputError(f"yardstick={config.yardstick}: choose a row of {first.csv}")
+    yardstick = rows.loc[config.yardstick]
     intervals = pd.read_csv((reports / first.csv).with_name("intervals.csv"), index_col="name")
     intervals = intervals.loc[intervals.index.isin(parts[0].index)]
     built = pd.concat(parts)[["row", "year", "source", "kind", "seeds", *figures, "step"]]

@@ -4,6 +4,7 @@ import logging
 import shutil
 import time
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
 
@@ -58,7 +59,7 @@ def _run(config: Train, joined: processes.Ranks) -> None:
     features = _read_features(config.features) if config.features else None
     what = asdict(describe("train", config, corpus.counts["digest"])) | {"processes": asdict(joined)}
     what |= {"features": digest(features)} if config.features else {}
-    code = checkpoint.code_of(config.model.family)
+    code = checkpoint.code_of(config.model.family, config.parallel)
     with checkpoint.claim(Path(config.checkpoints), what, code) as path:
         earlier = Progress()  # what another training, gone on from here, has done
         if config.resume:
@@ -72,7 +73,7 @@ def _run(config: Train, joined: processes.Ranks) -> None:
             logging_redirect_tqdm(),
         ):
             watch = Shown(config.name, joined, joined.checkpoint(path, config.checkpoint_seconds), run)
-            with interrupts.noted():
+            with interrupts.noted(), closing(watch):
                 trained = train(
                     corpus.splits,
                     len(corpus.vocabulary),
@@ -124,6 +125,11 @@ class Shown(Watch):
             self.bar.total = self.bar.n  # early stopping may have ended it
             self.bar.close()
         self.bar, self.began = self.joined.bar(what or self.name, amount, done), time.perf_counter()
+
+    def close(self) -> None:
+        """The bar is done."""
+        if self.bar is not None:
+            self.bar.close()
 
     def advance(self, amount: int) -> None:
         """See Watcher."""

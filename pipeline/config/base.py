@@ -5,17 +5,26 @@ import tempfile
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 ROOT = Path(__file__).resolve().parents[2]
 BOUND = 10**12  # of any number: larger ones are slips, and torch and numpy can't take them
 BLOCK = 4096  # bytes: a disk that takes no more than that is full
 
-Count = Annotated[int, Field(ge=0, le=BOUND)]
-Positive = Annotated[int, Field(gt=0, le=BOUND)]
-Above0 = Annotated[float, Field(gt=0, le=BOUND)]
-Amount = Annotated[float, Field(ge=0, le=BOUND)]
-Share = Annotated[float, Field(ge=0, lt=1)]
+
+def _no_truth_value(value: object) -> object:
+    if isinstance(value, bool):
+        raise ValueError("should be a number")
+    return value
+
+
+Int = Annotated[int, BeforeValidator(_no_truth_value)]
+Float = Annotated[float, BeforeValidator(_no_truth_value)]
+Count = Annotated[Int, Field(ge=0, le=BOUND)]
+Positive = Annotated[Int, Field(gt=0, le=BOUND)]
+Above0 = Annotated[Float, Field(gt=0, le=BOUND)]
+Amount = Annotated[Float, Field(ge=0, le=BOUND)]
+Fraction = Annotated[Float, Field(ge=0, lt=1)]
 
 
 class Keys(BaseModel):
@@ -60,11 +69,11 @@ def _file(value: str) -> str:
 
 
 def _writable(value: str) -> str:
-    """A place that a stage can write, found out before it works. A mistyped path makes no folders far away: what is
-    missing may lie below the checkout, the folder of the call or the temporary folder."""
+    """A place that a stage can write, known before it works. A mistyped path makes no folders far away: what is missing
+    may lie below the checkout, the folder of the call or the temporary folder; elsewhere the folder itself alone."""
     place = Path(value).resolve()
     near = any(place.is_relative_to(each.resolve()) for each in (ROOT, Path.cwd(), Path(tempfile.gettempdir())))
-    if not place.parent.is_dir() and not near:
+    if not (place.parent.is_dir() or place.parents[1].is_dir() or near):
         raise ValueError(f"no folder {place.parent}; if the path is right, make it first: mkdir -p {place.parent}")
     there = next(
         folder for folder in (place, *place.parents) if folder.is_dir() or (folder != place and folder.exists())
@@ -82,12 +91,13 @@ def _writable(value: str) -> str:
 InFolder = Annotated[Text, AfterValidator(_filled), AfterValidator(_folder)]
 OutFolder = Annotated[InFolder, AfterValidator(_writable)]
 OutFile = Annotated[Text, AfterValidator(_filled), AfterValidator(_file), AfterValidator(_writable)]
+OptionalFile = Annotated[Text, AfterValidator(lambda value: value and _writable(_file(value)))]
 
 Data = Annotated[InFolder, Field(description="what preprocess wrote")]
 Predictions = Annotated[
     list[Text], Field(description="folders with <model>/<seed>/ in them: the first that has it counts")
 ]
-Seed = Annotated[int, Field(ge=0, le=2**31, description="decides every random choice")]
+Seed = Annotated[Int, Field(ge=0, le=2**31, description="decides every random choice")]
 Out = Annotated[
     OutFolder, Field(description="the folder that is written; by hand a new one below outputs/, named by the time")
 ]

@@ -28,17 +28,24 @@ def _line(stage: str, fault: Mapping[str, Any]) -> str:
     place = [str(part) for part in fault["loc"]]
     key = ".".join(place)
     if fault["type"] == "extra_forbidden":
-        last = [name for name in known if name.rpartition(".")[2] == place[-1]]
-        near = get_close_matches(key, last, 1, cutoff=0) or get_close_matches(key, known, 1)
-        meant = f"; did you mean {near[0]}?" if near else ";"
-        return f"{key}: {stage} has no such key{meant} `python -m pipeline.{stage} --help` lists all"
+        return unknown(stage, key)
     if fault["type"] == "missing":
-        return f"{key}: is missing: give it, as in the files of conf/{place[0]}"
+        file = f"the files of conf/{place[0]}" if place[1:] else f"conf/{stage}.yaml"
+        return f"{key}: is missing: give it, as in {file}"
     said = fault["msg"].removeprefix("Value error, ").removeprefix("Input ")
     if isinstance(fault["input"], (Mapping, BaseModel)) and fault["type"] == "value_error":
         return said if said.partition("=")[0].partition(":")[0] in known else f"{key}: {said}"
     value = str(fault["input"])
     return f"{key}={value if len(value) <= SHOWN else value[:SHOWN] + '...'}: {said}"
+
+
+def unknown(stage: str, key: str) -> str:
+    """What to say of a key that a stage does not have: the nearest that it has."""
+    known = [name for name, _ in keys(STAGES[stage])]
+    last = [name for name in known if name.rpartition(".")[2] == key.rpartition(".")[2]]
+    near = get_close_matches(key, last, 1, cutoff=0) or get_close_matches(key, known, 1)
+    meant = f"; did you mean {near[0]}?" if near else ";"
+    return f"{key}: {stage} has no such key{meant} `python -m pipeline.{stage} --help` lists all"
 
 
 def keys(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, FieldInfo]]:

@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from pipeline.config.base import Amount, Keys, Share
+from pipeline.config.base import Amount, Fraction, Keys
 
 
 class Claim(Keys):
@@ -38,7 +38,7 @@ class Epochs(Keys):
     slow: str = Field(description="a network of the table")
     figure: str = Field(description="the paper's words")
     least: Amount = Field(description="at least this share more epochs: the wording's")
-    near: Share = Field(0.01, description="within this share of the best validation perplexity")
+    near: Fraction = Field(0.01, description="within this share of the best validation perplexity")
 
 
 class Falling(Keys):

@@ -93,11 +93,11 @@ class Corpus(Keys):
                 raise ValueError("corpus.splits: a file for each of train, valid and test, or for none")
             if self.texts:
                 raise ValueError("corpus.texts: only for a corpus that is one stream, not one with files by split")
-        elif not 0 < self.train < 1 and self.train < FEWEST:
+        elif 1 <= self.train < FEWEST:
             raise ValueError(
                 f"corpus.train={self.train:g}: from 1 on this is a number of tokens, and so few train nothing; "
                 "for a share of the stream give less than 1, such as 0.8"
             )
-        elif not self.valid:
-            raise ValueError("corpus.valid: must be above zero")
+        elif not (self.train and self.valid):
+            raise ValueError("corpus.train and corpus.valid: must be above zero")
         return self

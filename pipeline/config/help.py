@@ -1,6 +1,7 @@
 """`python -m pipeline.<stage> --help`: what the stage does, examples, every key with its value, type and meaning."""
 
 import ast
+import re
 import shutil
 import sys
 import textwrap
@@ -23,7 +24,8 @@ def answer(stage: str, arguments: Sequence[str]) -> int:
     from hydra.errors import HydraException
     from omegaconf import OmegaConf
 
-    overrides = [each for each in arguments if not each.startswith("-")]
+    given = (each for each in arguments if not each.startswith("-"))
+    overrides = [re.sub(r"^([^=]+=[^,\[{(]+),.*", r"\1", each) for each in given]  # of a grid its first values
     try:
         with initialize_config_dir(str(ROOT / "conf"), version_base="1.3"):
             values = OmegaConf.to_container(compose(stage, added(overrides)))

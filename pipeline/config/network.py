@@ -2,7 +2,7 @@
 
 from pydantic import Field, model_validator
 
-from pipeline.config.base import Keys, Positive, Share
+from pipeline.config.base import Fraction, Int, Keys, Positive
 
 LARGEST = 100_000  # n, h or m: larger ones are slips, which would ask for more memory than there is
 
@@ -14,19 +14,19 @@ class Deep(Keys):
     layers: Positive | None = Field(None, description="one after the other")
     tied: bool | None = Field(None, description="the features C are the output layer's weights too")
     heads: Positive | None = Field(None, description="parts of a layer that each look at words of their own")
-    input_dropout: Share | None = Field(None, description="of the features that enter")
-    layer_dropout: Share | None = Field(None, description="between layers, or within them")
-    word_dropout: Share | None = Field(None, description="of whole words of the vocabulary, where they are read")
-    weight_dropout: Share | None = Field(None, description="of the weights from state to state")
+    input_dropout: Fraction | None = Field(None, description="of the features that enter")
+    layer_dropout: Fraction | None = Field(None, description="between layers, or within them")
+    word_dropout: Fraction | None = Field(None, description="of whole words of the vocabulary, where they are read")
+    weight_dropout: Fraction | None = Field(None, description="of the weights from state to state")
     locked: bool | None = Field(None, description="what is left out stays the same along a stream")
 
 
 class Architecture(Keys):
     """conf/model/<name>.yaml."""
 
-    n: int = Field(ge=2, le=LARGEST, description="order: n-1 words of context")
-    h: int = Field(ge=0, le=LARGEST, description="hidden units; 0 leaves the linear part alone")
-    m: int = Field(ge=1, le=LARGEST, description="features a word")
+    n: Int = Field(ge=2, le=LARGEST, description="order: n-1 words of context")
+    h: Int = Field(ge=0, le=LARGEST, description="hidden units; 0 leaves the linear part alone")
+    m: Int = Field(ge=1, le=LARGEST, description="features a word")
     direct: bool = Field(description="from features straight to the output")
     family: str = Field(description="a file of pipeline/core/families")
     indexed: bool = Field(description="v of each target word instead of one for all")

@@ -4,14 +4,14 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from pipeline.config.base import Above0, Amount, Count, Keys, Text
+from pipeline.config.base import Above0, Amount, Count, Int, Keys, Text
 
 
 class Ngram(Keys):
     """conf/ngram/<name>.yaml over the values of conf/ngram.yaml, which stand for what a kind does not use."""
 
     kind: Literal["interpolated", "kneser_ney", "class", "arpa"] = Field(description="arpa: read from `path`")
-    order: int = Field(ge=1, lt=1000, description="n")
+    order: Int = Field(ge=1, lt=1000, description="n")
     tolerance: Above0 = Field(description="interpolated: EM ends when the mean log-likelihood rises by less")
     backoff: bool = Field(description="kneser_ney, class: the back-off form instead of the interpolated one")
     drop: bool = Field(description="kneser_ney, class: n-grams of order >= 3 seen once are left out")

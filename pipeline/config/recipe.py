@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from pipeline.config.base import Above0, Amount, Count, Keys, Positive, Share, Text
+from pipeline.config.base import Above0, Amount, Count, Fraction, Keys, Positive, Text
 
 
 class Recipe(Keys):
@@ -17,9 +17,9 @@ class Recipe(Keys):
     )
     rate: Above0 = Field(description="e_0")
     rate_decay: Amount = Field(description="r of the inverse schedule e_0 / (1 + r t), t in words")
-    warmup: Share = Field(description="share of all steps over which the rate rises; the inverse schedule has none")
-    beta1: Share = Field(description="Adam's")
-    beta2: Share = Field(description="Adam's")
+    warmup: Fraction = Field(description="share of all steps over which the rate rises; the inverse schedule has none")
+    beta1: Fraction = Field(description="Adam's")
+    beta2: Fraction = Field(description="Adam's")
     epsilon: Amount = Field(description="Adam's, above zero")
     batch: Positive = Field(description="words an update")
     epochs: Positive = Field(description="passes over the training part")
@@ -28,7 +28,7 @@ class Recipe(Keys):
     power: Amount = Field(description="of the unigram counts, for sampling")
     sampling: Literal["poisson", "importance"] = Field(description="how the words are drawn")
     bfloat16: bool = Field(description="products of output and deep layers in training, where the processor has it")
-    dropout: Share = Field(description="of what enters the output layer, such as [x; a]")
+    dropout: Fraction = Field(description="of what enters the output layer, such as [x; a]")
     weight_decay: Amount = Field(description="lambda: for each word matrices lose e_t lambda of themselves")
     decay_steps: Positive = Field(description="updates after which their decay is done at once")
     features_std: Amount = Field(description="standard deviation of C at the start")
@@ -38,7 +38,9 @@ class Recipe(Keys):
     stopping_block: Positive = Field(description="early stopping reads one block of this many validation tokens ...")
     stopping_every: Positive = Field(description="... in so many,")
     stopping_share: bool = Field(description="with the share for unseen words fitted there, or as the network has it")
-    average: Share = Field(description="the last share of the steps, whose weights are averaged; 0: the last weights")
+    average: Fraction = Field(
+        description="the last share of the steps, whose weights are averaged; 0: the last weights"
+    )
 
     @model_validator(mode="after")
     def _adam_needs(self) -> "Recipe":

@@ -1,8 +1,9 @@
 """The keys of each stage: conf/<stage>.yaml."""
 
+import re
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from pipeline.config.adapt import Adapt
 from pipeline.config.base import (
@@ -11,8 +12,10 @@ from pipeline.config.base import (
     Count,
     Data,
     InFolder,
+    Int,
     Keys,
     Name,
+    OptionalFile,
     Out,
     OutFile,
     OutFolder,
@@ -29,6 +32,13 @@ from pipeline.config.network import Architecture
 from pipeline.config.ngram import Mix, Ngram
 from pipeline.config.recipe import Recipe
 from pipeline.config.tables import Table
+
+
+def _device(value: str) -> str:
+    if not re.fullmatch(r"cpu|mps|cuda(:\d+)?", value):
+        raise ValueError("choose cpu, cuda, cuda:N or mps")
+    return value
+
 
 Network = Annotated[Text, Field(description="a network: its folder below one of `predictions`")]
 
@@ -57,7 +67,7 @@ class Train(Keys):
     recipe: Recipe
     data: Data
     seed: Seed
-    device: Text = Field(pattern=r"^(cpu|cuda(:\d+)?|mps)$", description="cpu, cuda, or cuda:1")
+    device: Annotated[Text, AfterValidator(_device)] = Field(description="cpu, cuda, cuda:1 or mps")
     parallel: Literal["none", "threads", "data", "parameters"] = Field(
         description="none: one thread; threads: one process with a thread on each core; data or parameters: one "
         "network on the processes that torchrun starts"
@@ -79,9 +89,7 @@ class NgramStage(Keys):
     ngram: Ngram
     data: Data
     clusters: InFolder = Field(description="<classes>/classes.csv below it: what cluster wrote")
-    export: Literal[""] | OutFile = Field(
-        description="an ARPA file to write beside the arrays, .gz or not; empty: none"
-    )
+    export: OptionalFile = Field(description="an ARPA file to write beside the arrays, .gz or not; empty: none")
     out: Out
     timing: Timing
 
@@ -90,7 +98,7 @@ class Cluster(Keys):
     """conf/cluster.yaml."""
 
     name: RunName
-    classes: int = Field(ge=2, description="how many")
+    classes: Int = Field(ge=2, description="how many")
     tolerance: Above0 = Field(description="of the log-likelihood a word: a pass that gains less is the last")
     passes: Positive = Field(description="at most so many")
     thorough: bool = Field(description="annealing first")

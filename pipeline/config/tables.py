@@ -108,10 +108,17 @@ class Table(Keys):
         return any(getattr(row, split) is not None for split in SPLITS)
 
 
-def read_tables(folder: Path) -> dict[str, Table]:
+class Tables(dict[str, Table]):
+    """Tables by their names."""
+
+    def __missing__(self, name: str) -> Table:
+        raise InputError(f"no table {name}: choose from {', '.join(self)}")
+
+
+def read_tables(folder: Path) -> Tables:
     """Every table of conf/table by its name, in the order of the page. Raises InputError with a line for each fault."""
     tables = {file.stem: _table(file) for file in folder.glob("*.yaml")}
-    return dict(sorted(tables.items(), key=lambda item: (item[1].place, item[0])))
+    return Tables(sorted(tables.items(), key=lambda item: (item[1].place, item[0])))
 
 
 def _table(file: Path) -> Table:

@@ -44,7 +44,13 @@ Stage = dict[str, Any]
 @cache
 def tables() -> dict[str, Table]:
     """The tables that DVC makes."""
-    return {name: table for name, table in read_tables(CONF / "table").items() if table.dvc.endswith("dvc.yaml")}
+    made = {name: table for name, table in read_tables(CONF / "table").items() if table.dvc.endswith("dvc.yaml")}
+    owner: dict[str, str] = {}
+    for name, table in made.items():
+        for key, place in (("dvc", table.dvc), ("predictions", table.predictions[0])):
+            if owner.setdefault(place, name) != name:
+                raise InputError(f"conf/table/{name}.yaml: {key}: {place} is that of conf/table/{owner[place]}.yaml")
+    return made
 
 
 def dvc_files() -> dict[Path, str]:
@@ -142,7 +148,7 @@ def _named(table: Table, stage: str, models: list[str]) -> Stage:
         files, network = ["conf/ngram/interpolated3.yaml"], given["network"]
         code = _code(entry, "ngrams/build.py", *_families([network.split("/")[0]]))
         parts = _folders(table, [network])
-    elif "class" in stage:
+    elif program == "ngram" and any(_composed("ngram", each)["kind"] == "class" for each in chosen):
         parts = [_clusters(table)]
         words.append(f"clusters={parts[0]}")
     words += [f"{each}={value}" for each, value in given.items()]
@@ -159,7 +165,7 @@ def _named(table: Table, stage: str, models: list[str]) -> Stage:
 
 def _training(given: dict[str, str], models: list[str], item: str) -> tuple[list[str], list[str], list[str]]:
     """The files of a training's values, its code, and what it starts from."""
-    recipe = given.get("recipe", "modern")
+    recipe = given.get("recipe", _default("train", "recipe"))
     chains = [file for model in models for file in _chain("recipe", recipe.replace("${item.model}", model))]
     own = {f"conf/recipe/{model}.yaml" for model in models}
     recipes = [f"conf/recipe/{recipe}.yaml" if file in own and "{" in recipe else file for file in chains]
@@ -213,7 +219,7 @@ def _reported(name: str, table: Table) -> dict[str, Stage]:
         "report": {
             "cmd": _command("report", [*words, f"timing=timings/{name}/report.json"], out, table.data),
             "params": _values(*_chain("table", name)),
-            "deps": deps + shown,
+            "deps": ["pipeline/report.py", *deps, *shown],
             "outs": [{out: {"cache": False}}],
         }
     }
@@ -222,7 +228,7 @@ def _reported(name: str, table: Table) -> dict[str, Stage]:
         stages["claims"] = {
             "cmd": _command("claims", [*words, f"timing=timings/{name}/claims.json"], out, table.data),
             "params": _values(*_chain("claims", claims), *_chain("table", name)),
-            "deps": deps,
+            "deps": ["pipeline/claims.py", *deps],
             "outs": [{out: {"cache": False}}],
         }
     return stages
@@ -235,6 +241,8 @@ def _given(table: Table, stage: str) -> tuple[str, dict[str, str]]:
     if program not in PROGRAMS:
         raise InputError(f"{table.dvc}: no program makes {stage}; name one of {', '.join(PROGRAMS)} in table.wiring")
     words = [word.replace("{model}", "${item.model}").replace("{seed}", "${item.seed}") for word in words]
+    if wrong := [word for word in words if "=" not in word]:
+        raise InputError(f"{table.dvc}: wiring of {stage}: {wrong[0]} is no key=value")
     return program, dict(word.split("=", 1) for word in words)
 
 
@@ -289,6 +297,12 @@ def _composed(group: str, name: str) -> dict[str, Any]:
     for file in files:
         file.pop("defaults", None)
     return OmegaConf.to_container(OmegaConf.merge(*files))
+
+
+def _default(program: str, group: str) -> str:
+    """The file of a group that conf/<program>.yaml chooses."""
+    chosen = OmegaConf.load(CONF / f"{program}.yaml").defaults
+    return next(each[group] for each in chosen if each != "_self_" and group in each)
 
 
 def _chain(group: str, name: str) -> list[str]:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from pydantic import ValidationError
 from safetensors import SafetensorError, safe_open
 
 from pipeline.config.network import Architecture
@@ -51,6 +52,6 @@ def _readable(folder: Path) -> Iterator[Path]:
         raise InputError(f"{folder} holds no network's weights; networks there: {', '.join(networks) or 'none'}")
     try:
         yield file
-    except (SafetensorError, RuntimeError) as error:  # RuntimeError: the weights of another network
+    except (SafetensorError, RuntimeError, KeyError, ValidationError, ImportError) as error:  # or a run.json of another
         said = " ".join(str(error).split())[:200]
         raise InputError(f"{file} is damaged, or of another network ({said}): train it again") from error

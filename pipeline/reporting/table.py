@@ -11,6 +11,7 @@ import pandas as pd
 from pipeline.config.tables import Row, Table
 from pipeline.core.common.evaluation import perplexity
 from pipeline.core.common.splits import SPLITS
+from pipeline.core.networks import registry
 from pipeline.data import record
 from pipeline.data.corpus import Corpus
 from pipeline.data.errors import InputError
@@ -90,7 +91,9 @@ def shape(folder: Path, places: Sequence[str | Path]) -> dict[str, object]:
     if made.stage == "train":
         model = made.config["model"]
         network = {"model": "network", "mix": False} | {key: model[key] for key in ("n", "h", "m", "direct")}
-        return network | ({"n": None} if model.get("family") == "lstm" else {})  # which has all words before
+        if model.get("deep") and getattr(registry.family(model["family"]), "unbounded", False):
+            network["n"] = None  # it has all words before
+        return network
     if made.stage == "adapt":
         return shape(folder_of(made.config["network"], places), places)
     if made.stage == "ngram":

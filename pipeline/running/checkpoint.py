@@ -111,9 +111,11 @@ def claim(folder: Path, what: dict, code: Iterable[Path]) -> Iterator[Path]:
         lock.release()  # the lock's file stays: to remove it would let two others each lock a file of that name
 
 
-def code_of(family: str) -> set[Path]:
-    """The code that decides the numbers of a training: what its stage in a dvc.yaml depends on."""
-    return files_of(CORE / "training" / "train.py", CORE / "families" / f"{family}.py")
+def code_of(family: str, parallel: str) -> set[Path]:
+    """The code that decides the numbers of a training: what the core imports for it."""
+    others = ["parallel.py"] * (parallel in ("data", "parameters"))  # which only these import
+    names = ("common/threads.py", "training/train.py", f"families/{family}.py", *others)
+    return files_of(*(CORE / name for name in names))
 
 
 def _key(what: dict, code: Iterable[Path]) -> str:

@@ -10,7 +10,7 @@ from pipeline.data import record
 from pipeline.data.corpus import Corpus
 from pipeline.data.files import write_timing
 from pipeline.running import tracking
-from pipeline.running.app import claimed, cost
+from pipeline.running.places import claimed, cost
 
 
 @contextmanager

@@ -17,6 +17,9 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.experimental.callback import Callback
 from omegaconf import DictConfig, OmegaConf
 
+from pipeline.config import check
+from pipeline.config.base import ROOT
+from pipeline.config.stages import STAGES
 from pipeline.data.corpus import read_corpus
 from pipeline.data.errors import InputError
 from pipeline.data.files import read_json
@@ -46,6 +49,10 @@ class Grid(Callback):
             if given.lstrip("+").startswith(("out=", "timing=")):
                 sys.exit(exit_code(f"{given}: each job of a grid has a folder of its own; give hydra.sweep.dir=FOLDER"))
         given = OverridesParser.create().parse_overrides(list(config.hydra.overrides.task))
+        known = {*dict(check.keys(STAGES["train"])), *(path.name for path in (ROOT / "conf").iterdir())}
+        for key in (override.key_or_group for override in given):
+            if key not in known and not key.startswith("hydra"):
+                sys.exit(exit_code(check.unknown("train", key)))
         self.varied = [override.key_or_group for override in given if override.is_sweep_override()]
         self.varied += config.hydra.sweeper.get("params") or {}  # of a file of conf/search
         try:
@@ -118,7 +125,7 @@ def _begin(config: DictConfig) -> str:
     experiment = tracking.open_experiment(client, Path(config.data))
     name = f"{config.hydra.job.name} {folder.parent.name} {folder.name}"
     run = tracking.create(client, experiment, name, {"stage": "sweep"} | tracking.code_state())
-    client.log_param(run, "overrides", " ".join(config.hydra.overrides.task))
+    client.log_param(run, "overrides", " ".join(each.lstrip("+") for each in config.hydra.overrides.task))
     return run
 
 
@@ -161,7 +168,8 @@ def collect(folder: Path) -> pd.DataFrame:
         failure = job / FAILURE
         row["failure"] = "" if metrics else "stopped before its end"
         if failure.is_file():
-            row["failure"] = failure.read_text(encoding="utf-8").strip().split("\n")[-1]
+            text = failure.read_text(encoding="utf-8").strip().split("\n")
+            row["failure"] = text[-1] if text[0].startswith("Traceback") else "; ".join(text)
         rows.append(row)
     return pd.DataFrame(rows, columns=None if rows else ["job", *SHOWN, "failure"])
 

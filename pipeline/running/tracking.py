@@ -15,7 +15,7 @@ import platform
 import re
 import subprocess
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import chain
@@ -25,9 +25,11 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from pipeline.config.base import ROOT
+from pipeline.core.common.errors import UnusableError
 from pipeline.data import record
 from pipeline.data.files import read_json
 from pipeline.running import paper
+from pipeline.running.messages import worded
 
 if TYPE_CHECKING:  # MLflow takes more than a second to import, so what opens a store imports it
     from mlflow import MlflowClient
@@ -95,8 +97,18 @@ def running(made: record.Record, data: Path, training: str = "") -> Iterator[Run
     except KeyboardInterrupt:
         status = "KILLED"
         raise
+    except Exception as error:
+        run.call(_say_why, run.id, error)
+        raise
     finally:
         run.call(lambda: mlflow().end_run(status))
+        with suppress(Exception):  # one that the store lost would be the active run of the next job in this process
+            mlflow().end_run(status)
+
+
+def _say_why(run: str, error: Exception) -> None:
+    said = worded(error) if isinstance(error, UnusableError) else error
+    mlflow().MlflowClient().set_tag(run, "failure", line(said))
 
 
 def begin(made: record.Record, data: Path, source: Mapping[str, str], training: str = "") -> str:
@@ -253,7 +265,12 @@ def _process() -> str:
 def _lives(number: int, began: int) -> bool:
     import psutil
 
-    return psutil.pid_exists(number) and abs(psutil.Process(number).create_time() - began) < CLOCK
+    try:
+        return abs(psutil.Process(number).create_time() - began) < CLOCK
+    except psutil.NoSuchProcess:
+        return False
+    except psutil.Error:  # it is there, and another user's
+        return True
 
 
 def _sqlite_file() -> Path | None:

@@ -59,6 +59,7 @@ def log_probabilities(
 
 def _expected(network: Network, context: np.ndarray, watch: Watcher) -> torch.Tensor:
     """The features that a network expects after each context (B, n-1), (B, m)."""
+    watch.begin(len(context))
     features = []
     for part in torch.from_numpy(context).split(BATCH // 4):
         features.append(new_words.expected_features(network, part))

@@ -34,6 +34,7 @@ class Locked(nn.Module):
 class Network(StreamNetwork):
     """C (V, m), layers of m or h inputs and h states, the last of m states where C is U too; else U (V, h); b (V)."""
 
+    unbounded = True  # it has all words before, and n bounds a training step alone
     deep = ("layers", "tied", "input_dropout", "layer_dropout", "word_dropout", "weight_dropout", "locked")
 
     @classmethod
