@@ -139,7 +139,9 @@ def test_all_that_a_stage_opens_is_declared(project):
         if command not in locked:
             continue
         stage, module = locked[command], command.split("\0")[1].removeprefix("pipeline.")
-        known = {part["path"] for part in [*stage.get("deps", []), *stage.get("outs", [])]} | set(stage.get("params", {}))
+        known = {part["path"] for part in [*stage.get("deps", []), *stage.get("outs", [])]} | set(
+            stage.get("params", {})
+        )
         known |= {f"conf/{module}.yaml", "timings", "checkpoints", "mlflow.db", ".mlflow.lock"}
         known |= {"README.md"} if module == "replication" else set()
         for file in set(files):
