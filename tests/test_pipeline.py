@@ -125,7 +125,7 @@ def test_one_command_gives_the_table(project):
 
 
 def test_all_that_a_stage_opens_is_declared(project):
-    """Data, results and configuration; its code is read off its imports (test_pipeline_file.py).
+    """Data, results and configuration; its code is read off its imports (test_wiring.py).
 
     Not what a stage opens to say in MLflow which row of the paper a run stands for: no number depends on that.
     """
