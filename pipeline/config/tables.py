@@ -123,14 +123,14 @@ def read_tables(folder: Path) -> Tables:
 
 def _table(file: Path) -> Table:
     try:
-        return Table.model_validate(_values(file))
+        return Table.model_validate(composed(file))
     except ValidationError as error:
         faults = (f"{file}: {'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors())
         raise InputError("\n".join(faults)) from None
 
 
-def _values(file: Path) -> dict[str, Any]:
+def composed(file: Path) -> dict[str, Any]:
     """A file's values over those of the file that it builds on, as Hydra merges them."""
     own = OmegaConf.load(file)
-    bases = [_values(file.with_name(f"{base}.yaml")) for base in own.pop("defaults", []) if base != "_self_"]
+    bases = [composed(file.with_name(f"{base}.yaml")) for base in own.pop("defaults", []) if base != "_self_"]
     return OmegaConf.to_container(OmegaConf.merge(*bases, own))

@@ -17,7 +17,7 @@ from omegaconf import OmegaConf
 
 from pipeline.config.base import ROOT
 from pipeline.config.code import CORE, files_of
-from pipeline.config.tables import Table, read_tables
+from pipeline.config.tables import Table, composed, read_tables
 from pipeline.data.errors import InputError
 
 CONF = ROOT / "conf"
@@ -293,10 +293,7 @@ def _place(table: Table, model: str) -> str:
 @cache
 def _composed(group: str, name: str) -> dict[str, Any]:
     """A file of a group over those that it builds on."""
-    files = [OmegaConf.load(ROOT / file) for file in reversed(_chain(group, name))]
-    for file in files:
-        file.pop("defaults", None)
-    return OmegaConf.to_container(OmegaConf.merge(*files))
+    return composed(CONF / group / f"{name}.yaml")
 
 
 def _default(program: str, group: str) -> str:
