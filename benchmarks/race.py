@@ -25,7 +25,7 @@ from benchmarks.contestants import Task
 from pipeline.core.common import evaluation
 from pipeline.core.networks.base import contexts
 from pipeline.core.training.train import cores
-from pipeline.core.training.trainer import stopping_tokens
+from pipeline.core.training.trainer import stopping_places
 from pipeline.running import tracking
 from pipeline.running.places import peak_memory_mb
 
@@ -86,7 +86,7 @@ def perplexities(network, corpus: setting.Ids, n: int, stopping) -> tuple[float,
     """On validation, or on the tokens that a recipe's early stopping reads: raw, and with the share of unseen words."""
     context, target = contexts(corpus.valid, corpus.train, n, corpus.mark), corpus.valid
     if stopping is not None:
-        place = stopping_tokens(len(target), stopping.stopping_block, stopping.stopping_every)
+        place = stopping_places(len(target), stopping.stopping_tokens)
         context, target = context[place], target[place]
     context, target = torch.from_numpy(context.astype(np.int64)), torch.from_numpy(target.astype(np.int64))
     scored = torch.empty(len(target))  # parts that stay would lie between blocks of scores, and glibc give none back

@@ -12,3 +12,15 @@ if sys.argv[:1] == ["-m"] and {"--help", "-h"} & set(sys.argv):
     from pipeline.config import help
 
     help.answer_early()
+
+
+def _stopped(kind: type[BaseException], error: BaseException, trace: object) -> None:
+    """Ctrl-C while a program still imports what it needs, which takes seconds, is one line, as it is later."""
+    if issubclass(kind, KeyboardInterrupt):
+        print("error: stopped", file=sys.stderr)
+    else:
+        sys.__excepthook__(kind, error, trace)
+
+
+if sys.argv[:1] == ["-m"]:
+    sys.excepthook = _stopped

@@ -72,7 +72,7 @@ def _run(config: Train, joined: processes.Ranks) -> None:
             recorded("train", config, corpus, joined.first, path.stem) as run,
             logging_redirect_tqdm(),
         ):
-            watch = Shown(config.name, joined, joined.checkpoint(path, config.checkpoint_seconds), run)
+            watch = Shown(config, joined, joined.checkpoint(path, config.checkpoint_seconds), run)
             with interrupts.noted(), closing(watch):
                 trained = train(
                     corpus.splits,
@@ -106,8 +106,9 @@ class Shown(Watch):
     """A training as people see it: a progress bar, silent where the output is no terminal, and a line an epoch, in
     MLflow too; and as files: the checkpoint."""
 
-    def __init__(self, name: str, joined: processes.Ranks, file: checkpoint.CheckpointFile, run: tracking.Run):
-        self.name, self.joined, self.file, self.run = name, joined, file, run
+    def __init__(self, config: Train, joined: processes.Ranks, file: checkpoint.CheckpointFile, run: tracking.Run):
+        self.name, self.reading = config.name, "with share" if config.recipe.stopping_share else "raw"
+        self.joined, self.file, self.run = joined, file, run
         self.bar, self.began, self.done = None, time.perf_counter(), Progress()
 
     def resume(self) -> dict | None:
@@ -141,13 +142,13 @@ class Shown(Watch):
         """See Watch."""
         self.bar.update(words)
         if progress.perplexity:
-            self.bar.set_postfix(epoch=progress.epoch + 1, perplexity=f"{progress.perplexity:.1f}", refresh=False)
+            self.bar.set_postfix(epoch=progress.epoch + 1, training=f"{progress.perplexity:.1f}", refresh=False)
 
     def epoch(self, epoch: Epoch) -> None:
         """See Watch."""
         log.info(
-            "epoch %d: training %.1f (running), validation %.1f",
-            *(epoch.epoch, epoch.train_perplexity, epoch.valid_perplexity),
+            "epoch %d: training %.1f (running), validation %.1f (%s, on %s tokens of it)",
+            *(epoch.epoch, epoch.train_perplexity, epoch.valid_perplexity, self.reading, f"{epoch.valid_tokens:,}"),
         )
         self.run.curve(self.done.curve)  # which ends with this one, as `save` came first
 

@@ -26,9 +26,6 @@ def task(direct: bool, **changes) -> contestants.Task:
 
 @pytest.mark.parametrize("who", race.CONTESTANTS)
 def test_each_contestant_learns_and_gives_probabilities(who, monkeypatch):
-    monkeypatch.setattr(
-        "pipeline.core.training.trainer.stopping_tokens", lambda tokens, block, every: np.arange(tokens)
-    )
     torch.manual_seed(0)
     with torch.compiler.set_stance("force_eager"):  # compiling takes half a minute
         given = task(who != "adaptive", dropout=0.0)

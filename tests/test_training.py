@@ -15,7 +15,7 @@ from pipeline.core.common.errors import UnusableError
 from pipeline.core.networks.base import contexts, score
 from pipeline.core.networks.registry import build
 from pipeline.core.training.optimiser import RowAdam, rate_at
-from pipeline.core.training.trainer import Trainer, Watch, stopping_tokens
+from pipeline.core.training.trainer import Trainer, Watch, stopping_places
 from pipeline.data.errors import InputError
 from pipeline.running.checkpoint import read_state
 
@@ -171,8 +171,13 @@ def test_the_last_weights_are_averaged(recipe, corpus):
     assert same(averaged, run(watch=killed_at(170, run))[0])
 
 
-def test_stopping_reads_every_fourth_block():
-    assert stopping_tokens(11, block=2, every=4).tolist() == [0, 1, 8, 9]
+def test_stopping_reads_blocks_spread_over_validation_or_all_of_a_small_one():
+    places = stopping_places(200_000, 12_500)
+    assert len(places) == 12_500 == len(set(places)) and (places[0], places[-1]) == (0, 199_999)
+    assert (np.diff(places) > 1).sum() == 24
+    assert (np.diff(stopping_places(50_000, 2_000)) > 1).sum() == 19
+    for tokens, wanted in ((25_000, 12_500), (200_000, None)):
+        assert stopping_places(tokens, wanted).tolist() == list(range(tokens))
 
 
 def test_the_papers_update(recipe, corpus):
@@ -201,6 +206,27 @@ def test_weights_decay_for_each_word_and_biases_do_not(recipe, corpus, batch):
         expected = getattr(before, name) * (1 - 1e-4) ** len(corpus.train)
         assert torch.allclose(getattr(after, name), expected, rtol=1e-3), name
     assert torch.allclose(after.b, before.b) and torch.allclose(after.d, before.d)
+    visited = trained(changed(still, decayed="visited"), corpus)[0]
+    context = contexts(corpus.train, corpus.train[:0], SMALL.n, corpus.mark)
+    visits = torch.from_numpy(np.bincount(context.ravel(), minlength=50)).unsqueeze(1)
+    assert torch.allclose(visited.C, before.C * (1 - 1e-4) ** visits, rtol=1e-3)
+    assert torch.equal(visited.WU, after.WU)
+
+
+def test_words_come_in_random_order_or_as_the_text_goes_on(recipe, corpus):
+    for order, rising in (("random", False), ("text", True)):
+        batches = Trainer(build(SMALL, 50), changed(recipe, order=order), *corpus, 0, "cpu", Watch()).batches
+        batches.shuffle(np.random.default_rng(0))
+        target = torch.cat([batches.step(step)[1] for step in range(batches.steps)])
+        assert torch.equal(target, torch.from_numpy(corpus.train)) is rising
+        assert torch.equal(target.sort()[0], torch.from_numpy(corpus.train).sort()[0])
+
+
+def test_a_state_of_another_training_is_refused(recipe, corpus):
+    other = Memory()
+    trained(changed(recipe, epochs=1), corpus, watch=other, shape=architecture(3, 5, 3, True))
+    with pytest.raises(UnusableError, match="other state"):
+        trained(recipe, corpus, watch=other)
 
 
 def test_adam_moves_the_rows_that_a_batch_touches_and_no_others(recipe, corpus):
@@ -237,9 +263,9 @@ def test_frozen_features_stay(recipe, corpus, samples):
 def test_the_curve_holds_treated_perplexities_of_the_stopping_tokens(recipe, corpus):
     """Validation words that training never shows don't look like overfitting: their share is fitted first."""
     without = corpus._replace(train=np.where(corpus.train == 2, 3, corpus.train))
-    trainer = Trainer(build(SMALL, 50), changed(recipe, epochs=1, stopping_block=50), *without, 0, "cpu", Watch())
+    trainer = Trainer(build(SMALL, 50), changed(recipe, epochs=1, stopping_tokens=300), *without, 0, "cpu", Watch())
     network = trainer.run()
-    places = stopping_tokens(len(corpus.valid), 50, recipe.stopping_every)
+    places = stopping_places(len(corpus.valid), 300)
     context = contexts(corpus.valid, without.train, SMALL.n, corpus.mark)[places]
     raw, ids, unseen = (
         score(network, context, corpus.valid[places]),

@@ -22,6 +22,9 @@ class Recipe(Keys):
     beta2: Fraction = Field(description="Adam's")
     epsilon: Amount = Field(description="Adam's, above zero")
     batch: Positive = Field(description="words an update")
+    order: Literal["random", "text"] = Field(
+        description="of the words in an epoch: at random, or as the text goes on; a family that reads streams has its own"
+    )
     epochs: Positive = Field(description="passes over the training part")
     patience: Positive = Field(description="epochs without a better validation perplexity before training stops")
     samples: Count = Field(description="words in the sampled softmax beside the batch's targets; 0: full softmax")
@@ -30,14 +33,19 @@ class Recipe(Keys):
     bfloat16: bool = Field(description="products of output and deep layers in training, where the processor has it")
     dropout: Fraction = Field(description="of what enters the output layer, such as [x; a]")
     weight_decay: Amount = Field(description="lambda: for each word matrices lose e_t lambda of themselves")
+    decayed: Literal["all", "visited"] = Field(
+        description="all of C for each word, or of C the rows of the words in its context alone"
+    )
     decay_steps: Positive = Field(description="updates after which their decay is done at once")
     features_std: Amount = Field(description="standard deviation of C at the start")
     frozen: bool = Field(description="C stays as it was at the start")
     weights_std: Amount = Field(description="of the other matrices, times the root of their fan-in")
     output_biases: Literal["unigram", "zero"] = Field(description="b at the start: log frequencies of words, or 0")
-    stopping_block: Positive = Field(description="early stopping reads one block of this many validation tokens ...")
-    stopping_every: Positive = Field(description="... in so many,")
-    stopping_share: bool = Field(description="with the share for unseen words fitted there, or as the network has it")
+    stopping_tokens: Positive | None = Field(
+        description="validation tokens that early stopping reads, in blocks spread evenly; all where it has no more than "
+        "twice as many, or with null"
+    )
+    stopping_share: bool = Field(description="whether with the share for unseen words fitted there, or raw")
     average: Fraction = Field(
         description="the last share of the steps, whose weights are averaged; 0: the last weights"
     )

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from pipeline.core.common import evaluation
+from pipeline.core.common import evaluation, splits
 from pipeline.core.common.splits import SPLITS
 from pipeline.core.common.symbols import TEXT
 from pipeline.core.text.build import digest
@@ -50,7 +50,7 @@ class Corpus:
 
     def before(self, split: str) -> np.ndarray:
         """What stands before a split in the stream, enough for any context; nothing before training."""
-        return {"train": self.train[:0], "valid": self.train, "test": self.valid}[split]
+        return splits.before(self.splits, split)
 
 
 def write_corpus(folder: Path, corpus: Corpus) -> None:

@@ -42,6 +42,7 @@ MESSAGES = {
         "the loss is {loss:g} a word by step {step} (epoch {epoch}) at rate {rate:.3g}: lower recipe.rate, "
         "now {first_rate:g}"
     ),
+    "other state": "the state to go on from is of another training, or damaged ({said}): remove it",
     "tied layer": "model.h={h}: one layer whose outputs meet the features has m = {m} units; set h to it",
     "one layer": "model.deep.layer_dropout={layer_dropout}: there is nothing between one layer; set it to 0",
     "heads": "model.m={m}: not a multiple of model.deep.heads={heads}",

@@ -1,1 +1,1 @@
-"""Networks: base.py, a file for each family, and what is done with a network's features and weights."""
+"""What all families of networks share, and the registry that finds them."""

@@ -6,6 +6,7 @@ import numpy as np
 
 from pipeline.core.common import mixture
 from pipeline.core.common.settings import Settings
+from pipeline.core.common.splits import before
 from pipeline.core.ngrams import bins, counts, interpolated
 
 
@@ -26,8 +27,7 @@ def mix(
 def _by_frequency(settings: Settings, parts: Mapping, ids: Mapping, vocabulary: int) -> tuple[dict, dict]:
     """By weights for each bin of the context's frequency, as the trigram's."""
     counted = counts.count(ids["train"], interpolated.ORDER - 1, vocabulary)
-    before = {"valid": ids["train"], "test": ids["valid"]}
-    binned = {split: interpolated.context_bins(counted, before[split], ids[split]) for split in parts}
+    binned = {split: interpolated.context_bins(counted, before(ids, split), ids[split]) for split in parts}
     fitted = bins.fit(parts["valid"], binned["valid"], settings.tolerance)
     mixed = {split: bins.mix(part, binned[split], fitted) for split, part in parts.items()}
     every = {"everywhere": fitted.everywhere} | fitted.weights

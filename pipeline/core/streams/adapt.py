@@ -9,6 +9,7 @@ import numpy as np
 from pipeline.core.common import evaluation, mixture
 from pipeline.core.common.errors import UnusableError, Watcher
 from pipeline.core.common.settings import Settings
+from pipeline.core.common.splits import before
 from pipeline.core.streams import cache, dynamic
 from pipeline.core.streams.network import StreamNetwork
 
@@ -21,10 +22,8 @@ def with_cache(
 
     settings: conf/adapt; ids: of train, valid and test; raw: the network's own log P of valid and test.
     """
-    before = {"valid": ids["train"], "test": ids["valid"]}
-
     def cached(split: str, thetas: list[float]) -> np.ndarray:
-        return cache.log_probabilities(network, ids[split], before[split], mark, settings.size, thetas)
+        return cache.log_probabilities(network, ids[split], before(ids, split), mark, settings.size, thetas)
 
     tried = []
     for theta, own in zip(settings.thetas, cached("valid", settings.thetas), strict=True):
@@ -47,19 +46,18 @@ def learning(
     """
     roots = dynamic.mean_squares(network, ids["train"][-settings.measured :], mark, settings.length)
 
-    def learned(part: np.ndarray, before: np.ndarray, rate: float, decay: float) -> np.ndarray:
+    def learned(split: str, words: int | None, rate: float, decay: float) -> np.ndarray:
+        part = ids[split][:words]
         watch.begin(len(part), f"rate {rate:g} decay {decay:g}")
         rule = rate, decay, settings.epsilon, settings.length, watch.advance
-        return dynamic.log_probabilities(network, part, before, mark, roots, *rule)
+        return dynamic.log_probabilities(network, part, before(ids, split), mark, roots, *rule)
 
     losses = {}
     for rule in product(settings.rates, settings.decays):
-        loss = -learned(ids["valid"][: settings.tried], ids["train"], *rule).mean(dtype=np.float64)
+        loss = -learned("valid", settings.tried, *rule).mean(dtype=np.float64)
         losses[rule] = loss if np.isfinite(loss) else np.inf
         watch.note("rule tried", rate=rule[0], decay=rule[1], nats=loss, words=settings.tried)
     rate, decay = min(losses, key=losses.get)
     if not losses[rate, decay] < np.log(len(network.b)):
         raise UnusableError("rates", rates=list(settings.rates))
-    scored = {"valid": learned(ids["valid"], ids["train"], rate, decay)}
-    scored["test"] = learned(ids["test"], ids["valid"], rate, decay)
-    return scored, {"rate": rate, "decay": decay}
+    return {split: learned(split, None, rate, decay) for split in ("valid", "test")}, {"rate": rate, "decay": decay}

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from pipeline.core.common.errors import UnusableError
+from pipeline.core.common.settings import Settings
 from pipeline.core.networks.base import Network
 
 
@@ -28,21 +29,22 @@ class Batches(Protocol):
 
 
 class Windows:
-    """Each word of training once, in random order, after its own n-1 words of context."""
+    """Each word of training once, after its own n-1 words of context: in random order, or as the text goes on."""
 
-    def __init__(self, ids: np.ndarray, mark: int, n: int, batch: int, device: torch.device):
+    def __init__(self, ids: np.ndarray, mark: int, n: int, batch: int, device: torch.device, order: str):
         stream = np.concatenate([np.full(n - 1, mark, dtype=ids.dtype), ids])
         self.windows = torch.from_numpy(stream).to(device).unfold(0, n, 1)  # (T, n), a view: context and target
-        self.batch, self.words = batch, len(ids)
+        self.batch, self.words, self.order = batch, len(ids), order
         self.steps = math.ceil(self.words / batch)
 
     def shuffle(self, random: np.random.Generator) -> None:
         """See Batches."""
-        self.order = torch.from_numpy(random.permutation(self.words)).to(self.windows.device)
+        places = random.permutation(self.words) if self.order == "random" else np.arange(self.words)
+        self.places = torch.from_numpy(places).to(self.windows.device)
 
     def step(self, number: int) -> tuple[Tensor, Tensor]:
         """Contexts (B, n-1) and targets (B,)."""
-        return self.at(self.order[number * self.batch : (number + 1) * self.batch])
+        return self.at(self.places[number * self.batch : (number + 1) * self.batch])
 
     def at(self, places: Tensor) -> tuple[Tensor, Tensor]:
         """Contexts (B, n-1) and targets (B,) at some places (B,) of training."""
@@ -90,7 +92,8 @@ class Streams:
         return self.streams * min(steps * self.length, self.each)
 
 
-def make_batches(network: Network, ids: np.ndarray, mark: int, batch: int, device: torch.device) -> Batches:
-    """The batches that a network learns from. ids: of training; mark: id of the text mark, which stands before the very
-    first word; batch: words a step."""
-    return (Streams if network.in_order else Windows)(ids, mark, network.architecture.n, batch, device)
+def make_batches(network: Network, recipe: Settings, ids: np.ndarray, mark: int, device: torch.device) -> Batches:
+    """The batches that a network learns from. recipe: conf/recipe; ids: of training; mark: id of the text mark, which
+    stands before the very first word."""
+    what = ids, mark, network.architecture.n, recipe.batch, device
+    return Streams(*what) if network.in_order else Windows(*what, recipe.order)

@@ -80,9 +80,17 @@ def update(optimisers: list[torch.optim.Optimizer], rate: float, words: int) -> 
 
 
 @torch.no_grad()
-def decay(network: Network, recipe: Settings, rate: float, words: int) -> None:
-    """theta -= e_t lambda theta for each of so many words; not for biases (paper, section 3)."""
-    kept = max(1 - rate * recipe.weight_decay, 0.0) ** words
+def decay(network: Network, recipe: Settings, rate: float, words: int, contexts: list[torch.Tensor]) -> None:
+    """theta -= e_t lambda theta for each of so many words; not for biases (paper, section 3).
+
+    contexts: ids of these words' contexts. With recipe.decayed=visited a row of C shrinks once for each place of a
+    context in which its word stands (section 2: the features of other words need not be visited).
+    """
+    kept = max(1 - rate * recipe.weight_decay, 0.0)
     for parameter in network.parameters():
         if parameter.dim() > 1 and parameter.requires_grad:
-            parameter.mul_(kept)
+            if parameter is network.C and recipe.decayed == "visited":
+                visits = torch.cat([context.flatten() for context in contexts]).bincount(minlength=len(parameter))
+                parameter.mul_((kept**visits).unsqueeze(1))
+            else:
+                parameter.mul_(kept**words)

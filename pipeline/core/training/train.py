@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from pipeline.core.common.settings import Settings
+from pipeline.core.common.splits import before
 from pipeline.core.networks import registry
 from pipeline.core.networks.base import Network
 from pipeline.core.training.trainer import Progress, Trainer, Watch
@@ -52,8 +53,7 @@ def train(
     trainer = Trainer(network, recipe, ids["train"], ids["valid"], mark, seed, device, watch, features)
     network = trainer.run()
     watch.begin(sum(len(ids[split]) for split in splits), "scoring")
-    before = {"train": ids["train"][:0], "valid": ids["train"], "test": ids["valid"]}
-    scored = {split: network.score(ids[split], before[split], mark, progress=watch.advance) for split in splits}
+    scored = {split: network.score(ids[split], before(ids, split), mark, progress=watch.advance) for split in splits}
     weights = network.whole() if parallel == "parameters" else network.state_dict()
     return Trained(weights, scored, trainer.progress)
 

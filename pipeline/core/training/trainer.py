@@ -19,6 +19,7 @@ from pipeline.core.training.optimiser import decay, make_optimisers, rate_at, up
 from pipeline.core.training.products import by_onednn, has_bfloat16
 from pipeline.core.training.sampling import make_sampler
 
+BLOCKS, BLOCK = 20, 500  # blocks that early stopping reads: so many at least, of so many tokens at most
 LOOK_STEPS = 64  # so often, at the next whole decay, the loss is looked at and a checkpoint may be written
 
 
@@ -29,7 +30,8 @@ class Epoch:
     epoch: int
     rate: float  # at its end
     train_perplexity: float  # running, by the training softmax with dropout: a progress figure, nothing else
-    valid_perplexity: float  # exact, on the stopping blocks, with the share for unseen words where the recipe says so
+    valid_perplexity: float  # exact, where early stopping reads, with the share for unseen words if the recipe says so
+    valid_tokens: int  # that early stopping reads
 
 
 @dataclass
@@ -64,10 +66,15 @@ class Watch(Watcher):
         """A line of the learning curve."""
 
 
-def stopping_tokens(tokens: int, block: int, every: int) -> np.ndarray:
-    """The places of validation that early stopping reads: every `every`th block of `block` tokens."""
-    place = np.arange(tokens)
-    return place[(place // block) % every == 0]
+def stopping_places(tokens: int, wanted: int | None) -> np.ndarray:
+    """The places of validation, of so many tokens, that early stopping reads: `wanted` of them, in blocks spread evenly
+    over it; all where that would be half of them or more, or with None."""
+    if wanted is None or tokens <= 2 * wanted:
+        return np.arange(tokens)
+    blocks = min(wanted, max(BLOCKS, wanted // BLOCK))
+    length = wanted // blocks
+    starts = np.linspace(0, tokens - length, blocks).astype(np.int64)
+    return (starts[:, None] + np.arange(length)).ravel()
 
 
 class Trainer:
@@ -107,9 +114,9 @@ class Trainer:
         self.best = self._copy()
         self.progress = Progress()
         self.since = time.perf_counter()
-        self.batches = make_batches(network, train, mark, recipe.batch, self.device)
+        self.batches = make_batches(network, recipe, train, mark, self.device)
         self.train, self.valid, self.mark = train, valid, mark
-        self.stopping = stopping_tokens(len(valid), recipe.stopping_block, recipe.stopping_every)
+        self.stopping = stopping_places(len(valid), recipe.stopping_tokens)
         self.unseen = evaluation.unseen_words(train, len(counts))
         self.look_steps = math.ceil(LOOK_STEPS / recipe.decay_steps) * recipe.decay_steps
         if (state := watch.resume()) is not None:
@@ -164,17 +171,18 @@ class Trainer:
             torch.manual_seed(int(random.integers(2**63)))  # of candidates and dropout
             self.network.state = None
         pending = torch.zeros((), dtype=torch.float64, device=self.device)
-        undecayed = 0  # words since the last weight decay: none wherever a checkpoint is written
+        undecayed, visited = 0, []  # words and contexts since the last weight decay: none where a checkpoint is written
         steps = self.batches.steps
         while progress.step < steps:
             context, target = self.batches.step(progress.step)
             pending += self._step(context, target) * len(target)
             progress.step += 1
             undecayed += len(target)
+            visited.append(context)
             if progress.step % recipe.decay_steps == 0 or progress.step == steps:
                 if recipe.weight_decay:
-                    decay(self.network, recipe, self._rate(), undecayed)
-                undecayed = 0
+                    decay(self.network, recipe, self._rate(), undecayed, visited)
+                undecayed, visited = 0, []
                 self._take_into_average()
             self.watch.step(progress, len(target))
             if progress.step % self.look_steps == 0 or progress.step == steps:
@@ -229,6 +237,7 @@ class Trainer:
             rate=rate,
             train_perplexity=progress.perplexity,
             valid_perplexity=evaluation.perplexity(treated),
+            valid_tokens=len(target),
         )
         if all(epoch.valid_perplexity < earlier["valid_perplexity"] for earlier in progress.curve):
             progress.best = epoch.epoch
@@ -254,7 +263,13 @@ class Trainer:
         )
 
     def _take_up(self, saved: dict) -> None:
-        """Goes on from a state that `save` handed out."""
+        """Goes on from a state that `save` handed out. Raises UnusableError where that was of another training."""
+        try:
+            self._load(saved)
+        except (KeyError, RuntimeError, TypeError, ValueError) as error:  # torch's of shapes, and of what is missing
+            raise UnusableError("other state", said=str(error).split("\n")[0]) from error
+
+    def _load(self, saved: dict) -> None:
         self.network.load_state_dict(saved["network"])
         self.network.state = saved["state"] and tuple(part.to(self.device) for part in saved["state"])
         if saved["average"]:
