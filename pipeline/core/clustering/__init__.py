@@ -1,0 +1,1 @@
+"""Word classes by exchange."""
