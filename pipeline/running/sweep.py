@@ -27,7 +27,7 @@ from pipeline.reporting import figures, style
 from pipeline.running import tracking
 from pipeline.running.app import FAILURE, exit_code
 
-SHOWN = ["valid", "valid_seen"]  # a grid is there to choose, and test is not for choosing
+SHOWN = ["valid", "valid_seen", "valid_raw", "best_epoch", "running"]  # a grid is there to choose, test is not for it
 SAVING = 10  # seconds that a job has to save its state
 
 
@@ -163,7 +163,7 @@ def collect(folder: Path) -> pd.DataFrame:
     jobs = [path.parent.parent for path in folder.glob("*/.hydra/overrides.yaml")]
     for job in sorted(jobs, key=lambda job: figures.by_number(job.name)):
         row = {"job": job.name} | dict(override.partition("=")[::2] for override in _overrides(job))
-        metrics = read_json(job / "metrics.json") if (job / "metrics.json").is_file() else {}
+        metrics = read_json(job / "metrics.json") | _of_best_epoch(job) if (job / "metrics.json").is_file() else {}
         row |= {key: metrics.get(key, float("nan")) for key in SHOWN}
         failure = job / FAILURE
         row["failure"] = "" if metrics else "stopped before its end"
@@ -172,6 +172,12 @@ def collect(folder: Path) -> pd.DataFrame:
             row["failure"] = text[-1] if text[0].startswith("Traceback") else "; ".join(text)
         rows.append(row)
     return pd.DataFrame(rows, columns=None if rows else ["job", *SHOWN, "failure"])
+
+
+def _of_best_epoch(job: Path) -> dict[str, float]:
+    """Which epoch's weights a job keeps, and the running training perplexity of that epoch."""
+    best = pd.read_csv(job / "curve.csv").sort_values(["valid_perplexity", "epoch"]).iloc[0]
+    return {"best_epoch": int(best["epoch"]), "running": best["train_perplexity"]}
 
 
 def shown(table: pd.DataFrame) -> pd.DataFrame:
