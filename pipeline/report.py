@@ -33,15 +33,16 @@ log = logging.getLogger(__name__)
 
 
 def main(config: Report) -> None:
-    """Writes <name>.csv, .md, .tex and .svg, <name>-ratios.csv, extra.csv, intervals.csv, stream.csv, genres.csv where
-    the corpus has genres, removed.csv where repeated sentences were left out of it, and classes.csv and .md where
-    clusters are given, into config.out."""
+    """Writes <name>.csv, .md, .tex and .svg, <name>-ratios.csv, extra.csv, intervals.csv, stream.csv, curves.csv where
+    networks were trained, genres.csv where the corpus has genres, removed.csv where repeated sentences were left out of
+    it, and classes.csv and .md where clusters are given, into config.out."""
     corpus, out, name = read_corpus(config.data), Path(config.out), config.name
     classes = _classes(config.clusters)
     rows = table.build(config.table, corpus)
     spread = intervals.build(config.table, corpus)
     counts = read_json(Path(config.data) / "counts.json")
     ratios = table.ratios(rows, config.table.yardsticks, spread)
+    learning = curves.read(config.table)
     printed = rows.index.map(config.table.printed).to_numpy(dtype=bool)
     compares = bool(printed.any())
     shown, extra = (rows[printed], rows[~printed]) if compares else (rows, rows[:0])
@@ -52,6 +53,7 @@ def main(config: Report) -> None:
         ("extra", extra.round(4), {}),
         ("intervals", spread, {"float_format": "%.5f"}),
         ("stream", stream(counts), {"index": False}),
+        ("curves", learning, {"float_format": "%.6g"}),
         ("removed", pd.DataFrame(counts.get("removed", {}).get("sentences")), {"index": False, "float_format": "%.2f"}),
         ("genres", intervals.genres(config.table, corpus), {"float_format": "%.4f"}),
         (f"{name}-ratios", ratios, {"float_format": "%.4f"}),
@@ -68,7 +70,7 @@ def main(config: Report) -> None:
     (out / f"{name}.md").write_text("\n\n".join([*notes, titled]) + f"\n{OPTIMISTIC}\n", encoding="utf-8")
     titled = "".join((f"\n% {short}\n" if of else "") + latex(view) for of, short, view in views if short is not None)
     (out / f"{name}.tex").write_text("".join(f"% {note}\n" for note in notes) + titled, encoding="utf-8")
-    (out / f"{name}.svg").write_text(style.alone(curves.draw(rows, config.table)), encoding="utf-8")
+    (out / f"{name}.svg").write_text(style.alone(curves.draw(learning, rows, config.table)), encoding="utf-8")
     write_json(out / "metrics.json", rows[["valid_raw", "test_raw"]].round(4).to_dict("index"))
     log.info("%d rows in %s", len(rows), (out / f"{name}.md").resolve())
 

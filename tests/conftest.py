@@ -45,10 +45,13 @@ def changed(settings: Keys, **values) -> Keys:
     return type(settings).model_validate(settings.model_dump() | values)
 
 
-def architecture(n: int, h: int, m: int, direct=False, family="feedforward", indexed=False, **deep) -> Architecture:
+def architecture(
+    n: int, h: int, m: int, direct=False, family="feedforward", indexed=False, activation="tanh", **deep
+) -> Architecture:
     """The shape of a network; of the keys below `deep` that its family has, those that are not given are 0, or 1."""
     deep = {key: int(key in ("layers", "heads")) for key in registry.family(family).deep} | deep
-    return Architecture(n=n, h=h, m=m, direct=direct, family=family, indexed=indexed, deep=deep or None)
+    given = {"direct": direct, "family": family, "indexed": indexed, "activation": activation}
+    return Architecture(n=n, h=h, m=m, deep=deep or None, **given)
 
 
 def drawn(network: torch.nn.Module, spread: float = 1.0) -> torch.nn.Module:

@@ -74,7 +74,9 @@ def test_a_value_that_cannot_be_used_is_named_with_its_key(stage, overrides, key
 
 
 def shape(**values) -> Architecture:
-    return Architecture(**{"n": 5, "h": 4, "m": 3, "direct": True, "indexed": False, "deep": None} | values)
+    return Architecture(
+        **{"n": 5, "h": 4, "m": 3, "direct": True, "indexed": False, "activation": "tanh", "deep": None} | values
+    )
 
 
 def test_a_family_says_what_it_has(monkeypatch, tmp_path):
@@ -93,7 +95,7 @@ def test_a_family_says_what_it_has(monkeypatch, tmp_path):
     monkeypatch.setattr(registry.families, "__path__", [*registry.families.__path__, str(tmp_path)])
     with pytest.raises(InputError, match=r"broken\.py: ModuleNotFoundError: No module named 'nothing_of_this_name'"):
         family_of(shape(family="broken"))
-    assert family_of(shape(family="wide")).has == ("direct",)  # a family may be a subclass of another
+    assert family_of(shape(family="wide")).has == ("direct", "activation")  # a family may be a subclass of another
 
 
 READERS = {"model": "train", "recipe": "train", "corpus": "preprocess", "table": "report"}  # else the group's own name

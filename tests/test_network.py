@@ -61,11 +61,12 @@ def test_parameter_count_is_the_papers(n, h, m, direct):
     assert sum(p.numel() for p in Network(architecture, V).parameters()) == formula
 
 
-def test_forward_is_equation_1_written_out():
-    network = made(SHAPES[0])
+@pytest.mark.parametrize("activation", ["tanh", "relu"])
+def test_forward_is_equation_1_written_out(activation):
+    network = made(SHAPES[0].model_copy(update={"activation": activation}))
     (context, _) = batch(SHAPES[0], 1)
     x = torch.cat([network.C[word] for word in context[0]])
-    y = network.b + network.W @ x + network.U @ torch.tanh(network.d + network.H @ x)
+    y = network.b + network.W @ x + network.U @ getattr(torch, activation)(network.d + network.H @ x)
     assert torch.allclose(network(context)[0], y)
     assert torch.allclose(network(context, torch.tensor([3, 0, 7]))[0], y[[3, 0, 7]])
     assert torch.allclose(network.distribution(context)[0].exp(), y.exp() / y.exp().sum())

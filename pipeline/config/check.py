@@ -42,8 +42,8 @@ def _line(stage: str, fault: Mapping[str, Any]) -> str:
 def unknown(stage: str, key: str) -> str:
     """What to say of a key that a stage does not have: the nearest that it has."""
     known = [name for name, _ in keys(STAGES[stage])]
-    last = [name for name in known if name.rpartition(".")[2] == key.rpartition(".")[2]]
-    near = get_close_matches(key, last, 1, cutoff=0) or get_close_matches(key, known, 1)
+    own = get_close_matches(key.rpartition(".")[2], [name.rpartition(".")[2] for name in known], 1)
+    near = get_close_matches(key, [name for name in known if name.rpartition(".")[2] in own], 1, cutoff=0)
     meant = f"; did you mean {near[0]}?" if near else ";"
     return f"{key}: {stage} has no such key{meant} `python -m pipeline.{stage} --help` lists all"
 

@@ -1,5 +1,7 @@
 """conf/model: the shape of a network, a row of the paper's table."""
 
+from typing import Literal
+
 from pydantic import Field, model_validator
 
 from pipeline.config.base import Fraction, Int, Keys, Positive
@@ -28,6 +30,9 @@ class Architecture(Keys):
     h: Int = Field(ge=0, le=LARGEST, description="hidden units; 0 leaves the linear part alone")
     m: Int = Field(ge=1, le=LARGEST, description="features a word")
     direct: bool = Field(description="from features straight to the output")
+    activation: Literal["tanh", "relu", "gelu", "silu", "sigmoid"] = Field(
+        description="of the hidden units: tanh in the paper"
+    )
     family: str = Field(description="a file of pipeline/core/families")
     indexed: bool = Field(description="v of each target word instead of one for all")
     deep: Deep | None = Field(description="of the families with several layers")

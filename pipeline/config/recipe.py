@@ -23,7 +23,7 @@ class Recipe(Keys):
     epsilon: Amount = Field(description="Adam's, above zero")
     batch: Positive = Field(description="words an update")
     order: Literal["random", "text"] = Field(
-        description="of the words in an epoch: at random, or as the text goes on; a family that reads streams has its own"
+        description="of an epoch's words: at random, or the text's; a family that reads streams has its own"
     )
     epochs: Positive = Field(description="passes over the training part")
     patience: Positive = Field(description="epochs without a better validation perplexity before training stops")
@@ -42,8 +42,8 @@ class Recipe(Keys):
     weights_std: Amount = Field(description="of the other matrices, times the root of their fan-in")
     output_biases: Literal["unigram", "zero"] = Field(description="b at the start: log frequencies of words, or 0")
     stopping_tokens: Positive | None = Field(
-        description="validation tokens that early stopping reads, in blocks spread evenly; all where it has no more than "
-        "twice as many, or with null"
+        description="validation tokens that early stopping reads, in blocks spread evenly; all where it has no more "
+        "than twice as many, or with null"
     )
     stopping_share: bool = Field(description="whether with the share for unseen words fitted there, or raw")
     average: Fraction = Field(

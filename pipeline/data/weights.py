@@ -34,7 +34,7 @@ def read_network(folder: Path, vocabulary: int) -> "Network":
 
     with _readable(folder) as file:
         # run.json leaves out what is null.
-        model = Architecture.model_validate({"deep": None} | record.read(folder).config["model"])
+        model = Architecture.model_validate({"deep": None, "activation": "tanh"} | record.read(folder).config["model"])
         network = registry.build(model, vocabulary)
         weights = load_file(file)
         network.load_state_dict(weights)

@@ -5,6 +5,9 @@ from pipeline.core.networks import registry
 from pipeline.core.networks.base import Network
 from pipeline.data.errors import InputError
 
+# Of the keys that some families have alone the value by which a network of another family does without.
+WITHOUT = {"direct": "false", "indexed": "false", "activation": "tanh"}
+
 
 def family_of(model: Architecture) -> type[Network]:
     """The class of the family. Raises InputError with a line for each key that the family lacks, or can't have so, and
@@ -17,9 +20,9 @@ def family_of(model: Architecture) -> type[Network]:
         said = f"{type(error).__name__}: {error}"
         raise InputError(f"model.family={model.family}: pipeline/core/families/{model.family}.py: {said}") from error
     faults = [
-        f"model.{key}=true: the {model.family} family has no such thing; set model.{key}=false"
-        for key in ("direct", "indexed")
-        if getattr(model, key) and key not in network.has
+        f"model.{key}={given}: the {model.family} family has no such thing; set model.{key}={without}"
+        for key, without in WITHOUT.items()
+        if (given := str(getattr(model, key)).lower()) != without and key not in network.has
     ]
     given = {key for key, value in (model.deep or {}) if value is not None}
     faults += [

@@ -10,6 +10,14 @@ from pipeline.core.common.settings import Settings
 from pipeline.core.networks import base
 from pipeline.core.networks.softmax import log_probabilities
 
+ACTIVATIONS = {
+    "tanh": torch.tanh,  # the paper's
+    "relu": torch.relu,
+    "gelu": nn.functional.gelu,
+    "silu": nn.functional.silu,
+    "sigmoid": torch.sigmoid,
+}
+
 
 class Network(base.Network):
     """Equation 1, with W and U side by side in one matrix, so that y = b + WU [x; a] is a single product.
@@ -19,7 +27,7 @@ class Network(base.Network):
     """
 
     tables = ("C", "WU", "b")
-    has = ("direct",)
+    has = ("direct", "activation")
 
     def __init__(self, architecture: Settings, vocabulary: int):
         super().__init__(architecture)
@@ -41,9 +49,10 @@ class Network(base.Network):
         return self.WU[:, self.WU.shape[1] - self.architecture.h :]
 
     def output_inputs(self, context: Tensor) -> Tensor:
-        """[x; a] with a = tanh(d + H x), or a alone without direct connections: what WU is multiplied with, (B, D)."""
+        """[x; a] with a = tanh(d + H x), or another function there, or a alone without direct connections: what WU is
+        multiplied with, (B, D)."""
         x = self.features(context).flatten(1)
-        a = torch.tanh(nn.functional.linear(x, self.H, self.d))
+        a = ACTIVATIONS[self.architecture.activation](nn.functional.linear(x, self.H, self.d))
         return self.dropout(torch.cat([x, a], 1) if self.architecture.direct else a)
 
     def forward(self, context: Tensor, words: Tensor | None = None) -> Tensor:

@@ -46,7 +46,7 @@ class Network(nn.Module, ABC):
     tables: tuple[str, ...]
     in_order: ClassVar[bool] = False  # whether it reads a stream from its beginning, and carries a state (core/streams)
     in_pairs: ClassVar[bool] = False  # whether it scores each word together with each context, one pair by itself
-    has: ClassVar[tuple[str, ...]] = ()  # of the keys `direct` and `indexed` of conf/model those that it has
+    has: ClassVar[tuple[str, ...]] = ()  # of the keys direct, indexed and activation of conf/model those that it has
     deep: ClassVar[tuple[str, ...]] = ()  # of the keys below `deep` of conf/model those that it has
     C: nn.Parameter
     b: nn.Parameter

@@ -22,6 +22,7 @@ def with_cache(
 
     settings: conf/adapt; ids: of train, valid and test; raw: the network's own log P of valid and test.
     """
+
     def cached(split: str, thetas: list[float]) -> np.ndarray:
         return cache.log_probabilities(network, ids[split], before(ids, split), mark, settings.size, thetas)
 
