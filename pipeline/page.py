@@ -67,7 +67,7 @@ def main(config: Page) -> None:
             ),
             leading=sheets.leading() if beside else None,
             replication=sheets.replication() if beside else None,
-            reached=sheets.reached([YARDSTICK, config.best_ngram]),
+            reached=sheets.reached(),
             claims={name: sheets.claims(name) for name in sheets.tables},
             stream=sheets.sheet(
                 "The text of the corpus", "stream.csv", {"what": "of what", "ours": "ours", "paper": "the paper"}
@@ -113,7 +113,7 @@ def _figures(config: Page, sheets: Sheets, genres: pd.DataFrame, labels: pd.Seri
     drawn = sheets.rows["table1"].query("paper_test.notna()").assign(label=labels.str.replace(", ", "  ", n=1))
     # The networks and mixtures of Table 1, row by row by each training, then two n-grams.
     trained = []
-    for name in (name for name in ("faithful", "table1") if name in sheets.rows):
+    for name in sheets.trainings():
         networks = sheets.rows[name].query("model == 'network' and paper_test.notna()")
         trained.append(networks.assign(label=networks["row"] + "  " + sheets.tables[name].short))
     both = pd.concat(trained)

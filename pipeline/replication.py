@@ -1,36 +1,45 @@
-"""Stage replication: Table 1 three times over, the paper's figures, those of its procedure here, and those of today's
-recipe, as the models give them and with the share for unseen words; ratios to Kneser-Ney 5 of the former; and the same
-table in the README."""
+"""Stage replication: Table 1 by several trainings beside the paper's figures, in the README too; how many of its rows
+reach the paper's ratios to n-grams; and how far each training is from the paper's training and validation figures."""
 
 import logging
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from pipeline.config.stages import Replication
-from pipeline.config.tables import read_tables
+from pipeline.config.tables import Table, Tables, read_tables
 from pipeline.reporting import readme, table, views
 from pipeline.reporting.cells import laid_out, markdown
 from pipeline.running import app
 
 SPLITS = ("valid", "test")
-YARDSTICK = "kn5"
+YARDSTICK, TRIGRAM = "kn5", "interpolated3"
+READINGS = {"raw": "_raw", "with share": ""}
 
 log = logging.getLogger(__name__)
 
 
 def main(config: Replication) -> None:
-    """Writes replication.csv and replication.md into config.out, and the latter into the README."""
-    registry, out = read_tables(Path(config.tables)), Path(config.out)
-    listed = {"procedure": registry[config.procedure_table], "recipe": registry[config.recipe_table]}
-    rows = {whose: table.read_rows(Path(config.reports), each) for whose, each in listed.items()}
-    built = columns(rows, config.more)
+    """Writes replication.csv and .md, yardsticks.csv and .md, distance.csv and .md into config.out, and the first table
+    into the README."""
+    registry, reports, out = read_tables(Path(config.tables)), Path(config.reports), Path(config.out)
+    every = [
+        name for name, each in registry.items() if each.same_corpus and each.short and (reports / each.csv).is_file()
+    ]
+    listed = [registry[name] for name in every if registry[name].column]
+    shorts = {each.column: each.short for each in listed}
+    built = columns({each.column: table.read_rows(reports, each) for each in listed}, config.more)
     out.mkdir(parents=True, exist_ok=True)
-    built.to_csv(out / "replication.csv", float_format="%.4f")
-    text = markdown(laid_out(built, views.replication({whose: each.short for whose, each in listed.items()})))
-    (out / "replication.md").write_text(text, encoding="utf-8")
+    for name, frame, view in (
+        ("replication", built, views.replication(shorts)),
+        ("yardsticks", yardsticks(registry, reports, every, config.yardsticks), views.YARDSTICKS),
+        ("distance", distance(registry, reports, every), views.DISTANCE),
+    ):
+        frame.to_csv(out / f"{name}.csv", float_format="%.4f")
+        (out / f"{name}.md").write_text(markdown(laid_out(frame, view)), encoding="utf-8")
     if config.readme:
-        readme.put(Path(config.readme), "replication", text)
+        readme.put(Path(config.readme), "replication", (out / "replication.md").read_text(encoding="utf-8"))
     log.info("%d rows in %s and %s", len(built), out / "replication.md", config.readme)
 
 
@@ -38,8 +47,8 @@ def columns(trained: dict[str, pd.DataFrame], more: list[str]) -> pd.DataFrame:
     """A line for each row that the paper prints, and for each in `more`: valid and test of the paper and of each
     training (raw), the latter with the share for unseen words, and ratios of the raw ones to Kneser-Ney 5 of the same
     column. An n-gram stands in each."""
-    recipe = trained["recipe"]
-    rows = recipe[recipe["paper_test"].notna() | recipe.index.isin(more)]
+    first = next(iter(trained.values()))
+    rows = first[first["paper_test"].notna() | first.index.isin(more)]
     built = rows[["row", "n", "c", "h", "m"]].copy()
     for split in SPLITS:
         built[f"paper_{split}"] = rows[f"paper_{split}"]
@@ -49,6 +58,59 @@ def columns(trained: dict[str, pd.DataFrame], more: list[str]) -> pd.DataFrame:
         for whose in ("paper", *trained):
             built[f"{whose}_{split}_ratio"] = built[f"{whose}_{split}"] / built.loc[YARDSTICK, f"{whose}_{split}"]
     return built
+
+
+def yardsticks(registry: Tables, reports: Path, names: list[str], over: dict[str, str]) -> pd.DataFrame:
+    """A line a training, n-gram and reading: how many of the networks and mixtures that the paper prints have, on
+    validation, on test and on both, at most the paper's ratio to it.
+
+    over: our n-gram, and the one whose figures are the paper's.
+    """
+    lines = []
+    for name in names:
+        rows = table.read_rows(reports, registry[name])
+        networks = rows[(rows["model"] == "network") & rows["paper_test"].notna()]
+        for ours, papers in over.items():
+            for reading, ending in READINGS.items():
+                reached = {
+                    split: networks[f"{split}{ending}"] / rows.loc[ours, f"{split}{ending}"]
+                    <= networks[f"paper_{split}"] / rows.loc[papers, f"paper_{split}"]
+                    for split in SPLITS
+                }
+                counts = {split: each.sum() for split, each in reached.items()}
+                both = (reached["valid"] & reached["test"]).sum()
+                what = {"table": name, "training": registry[name].short, "over": ours, "label": _label(rows.loc[ours])}
+                lines.append(what | {"reading": reading} | counts | {"both": both, "of": len(networks)})
+    return pd.DataFrame(lines).set_index("table")
+
+
+def _label(row: pd.Series) -> str:
+    return ", ".join([row["row"], *(f"{key} = {row[key]}" for key in ("n", "c") if pd.notna(row[key]))])
+
+
+def distance(registry: Tables, reports: Path, names: list[str]) -> pd.DataFrame:
+    """A line a training and network for which the paper prints a training perplexity: that of the epoch that is kept,
+    summed up while it trains, and raw validation perplexity, each over the trigram's on validation; the paper's; the
+    natural logs of ours over the paper's, and their root mean square over a training's networks; the epoch."""
+    parts = [_distance(name, registry[name], reports) for name in names]
+    return pd.concat([part for part in parts if len(part)])
+
+
+def _distance(name: str, listed: Table, reports: Path) -> pd.DataFrame:
+    rows, file = table.read_rows(reports, listed), (reports / listed.csv).with_name("curves.csv")
+    if not file.is_file():  # of a table without networks of its own
+        return pd.DataFrame()
+    curves = pd.read_csv(file)
+    best = curves.sort_values("valid_perplexity").groupby(["name", "seed"]).first().groupby("name").mean()
+    networks = rows[rows["paper_train"].notna() & rows.index.isin(best.index)]
+    trigram = rows.loc[TRIGRAM]
+    lines = pd.DataFrame({"training": listed.short, "row": networks["row"], "epoch": best["epoch"]}, networks.index)
+    for split, ours in (("train", best["train_perplexity"]), ("valid", rows["valid_raw"])):
+        lines[split] = ours / trigram["valid_raw"]
+        lines[f"paper_{split}"] = networks[f"paper_{split}"] / trigram["paper_valid"]
+        lines[f"{split}_log"] = np.log(lines[split] / lines[f"paper_{split}"])
+    square = np.square(lines[["train_log", "valid_log"]].to_numpy()).mean()
+    return lines.assign(table=name, distance=np.sqrt(square)).reset_index().set_index("table")
 
 
 if __name__ == "__main__":

@@ -234,8 +234,7 @@ class Claims(Keys):
 class Replication(Keys):
     """conf/replication.yaml."""
 
-    recipe_table: Text = Field(description="the table of today's recipe")
-    procedure_table: Text = Field(description="the table of the paper's procedure")
+    yardsticks: dict[str, Text] = Field(description="n-grams, each with the row whose figures are the paper's of it")
     more: list[Text] = Field(description="rows that the paper does not print")
     tables: InFolder = Field(description="the folder of the lists of tables")
     reports: InFolder = Field(description="the folder in which the stage report writes them")

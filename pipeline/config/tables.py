@@ -56,6 +56,7 @@ class Table(Keys):
     note: str = Field("", description="what to know before reading it")
     title: str = Field("", description="on the page; empty: the page does not show it")
     short: str = Field("", description="the training in a word or two, where several tables stand side by side")
+    column: str = Field("", description="a training of Table 1: the first word of its columns beside the paper's")
     csv: str = Field("", description="the report's file below reports/; what belongs to it lies beside")
     section: str = Field("", description="of the page, by its id; an unknown one becomes a section of its own")
     place: int = Field(100, description="among the page's tables, from the lowest on")

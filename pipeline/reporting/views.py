@@ -27,6 +27,21 @@ STEPS = [
 ]
 
 
+YARDSTICKS = [
+    *(Column("training", "training"), Column("label", "over"), Column("reading", "reading")),
+    *(Column(name, head, "{:d}") for name, head in (("valid", "validation"), ("test", "test"), ("both", "both"))),
+    Column("of", "of", "{:d}"),
+]
+DISTANCE = [
+    *(Column("training", "training"), Column("row", "row"), Column("epoch", "epoch", "{:.0f}")),
+    *(Column("train", "training, over the trigram", "{:.3f}"), Column("paper_train", "the paper's", "{:.3f}")),
+    Column("train_log", "ln of ours over the paper's", "{:+.3f}"),
+    *(Column("valid", "validation, over the trigram", "{:.3f}"), Column("paper_valid", "the paper's ", "{:.3f}")),
+    Column("valid_log", "ln of ours over the paper's ", "{:+.3f}"),
+    Column("distance", "root mean square", "{:.3f}"),
+]
+
+
 def _ratio(split: str) -> list[Column]:
     raw = f"{split}_raw"
     return [

@@ -94,9 +94,13 @@ class Sheets:
         """Table 1 as printed and by both trainings."""
         frame = self.read("replication.csv")
         shapes = [rows.shape(line) for line in frame.to_dict("records")]
-        shorts = {"procedure": self.tables["faithful"].short, "recipe": self.tables["table1"].short}
-        title = "Table 1: the paper, the paper's procedure and today's recipe, validation / test"
+        shorts = {self.tables[name].column: self.tables[name].short for name in self.trainings()}
+        title = "Table 1: the paper and our trainings, validation / test"
         return Sheet(title, _headed(frame.assign(shape=shapes), views.replication(shorts)[5:]), ["replication.csv"])
+
+    def trainings(self) -> list[str]:
+        """The tables that are trainings of Table 1, as they stand side by side."""
+        return [name for name in self.rows if self.tables[name].column]
 
     def leading(self) -> Sheet:
         """Perplexities of Kneser-Ney 5, of the best mixture of n-grams, and of each training's best row by raw
@@ -107,31 +111,24 @@ class Sheets:
             "Kneser-Ney 5, interpolated": (YARDSTICK, "recipe"),
             "best mixture of n-grams": (BEST_NGRAM, "recipe"),
         }
-        for whose, listed in (("procedure", "faithful"), ("recipe", "table1")):
-            name = networks[f"{whose}_valid"].idxmin()
-            chosen[f"best MLP row by {self.tables[listed].short}: {networks.loc[name, 'row']}"] = (name, whose)
+        for listed in map(self.tables.get, self.trainings()):
+            name = networks[f"{listed.column}_valid"].idxmin()
+            chosen[f"best MLP row by {listed.short}: {networks.loc[name, 'row']}"] = (name, listed.column)
         endings = ["valid", "valid_share", "test", "test_share"]
         figures = [frame.loc[name, [f"{whose}_{each}" for each in endings]].tolist() for name, whose in chosen.values()]
         frame = pd.DataFrame(figures, columns=endings).assign(model=list(chosen))
         columns = [Column("model", "model"), *map(Column, endings, READINGS)]
         return Sheet("Perplexity on the Brown corpus", laid_out(frame, columns), ["replication.csv"])
 
-    def reached(self, others: list[str]) -> Sheet:
-        """By each training of Table 1: for each split and reading, how many of the rows for which the paper prints
-        perplexities have a ratio at or below the paper's to each of the models `others`."""
-        lines, of = [], 0
-        for name in (name for name, listed in self.tables.items() if listed.same_corpus and listed.short):
-            file = self.beside(name, f"{name}-ratios")
-            if not self.there(file):
-                continue
-            groups = self.read(file).query("paper_test.notna()").groupby("over")
-            columns = [(column, f"paper_{split}") for split in table.BOTH for column in (f"{split}_raw", split)]
-            parts = [groups.get_group(other) for other in others]
-            counts = [" / ".join(str((part[our] <= part[paper]).sum()) for part in parts) for our, paper in columns]
-            lines.append([f"{self.tables[name].short}, {self.seeds(name)}", *counts])
-            of = len(parts[0])
-        title = f"How many of {of} rows reach the paper's ratio to Kneser-Ney 5 / its best n-gram"
-        return Sheet(title, _texts(lines, ["training of Table 1", *READINGS]))
+    def reached(self) -> Sheet:
+        """By training, n-gram and reading: how many rows of Table 1 have a ratio to it at or below the paper's."""
+        title = "How many rows of Table 1 reach the paper's ratio to an n-gram"
+        return self.sheet(title, "yardsticks.csv", views.YARDSTICKS)
+
+    def distance(self) -> Sheet:
+        """How far each training is from the training and validation perplexities that the paper prints."""
+        title = "Training and validation perplexity over the trigram's on validation, beside the paper's"
+        return self.sheet(title, "distance.csv", views.DISTANCE)
 
     def seeds(self, name: str) -> str:
         """Of how many seeds a table's networks are."""
