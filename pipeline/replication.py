@@ -70,7 +70,7 @@ def yardsticks(registry: Tables, reports: Path, names: list[str], over: dict[str
     for name in names:
         rows = table.read_rows(reports, registry[name])
         networks = rows[(rows["model"] == "network") & rows["paper_test"].notna()]
-        for ours, papers in over.items():
+        for ours, papers in ((each, over[each]) for each in over if each in rows.index):
             for reading, ending in READINGS.items():
                 reached = {
                     split: networks[f"{split}{ending}"] / rows.loc[ours, f"{split}{ending}"]

@@ -75,10 +75,10 @@ def test_the_class_bigrams_perplexity_by_its_definition():
     assert exchange.perplexity(STREAM, of) == pytest.approx(np.exp(-np.mean(logs)))
 
 
-@pytest.mark.parametrize("order", [1, 2, 3])
-def test_class_probabilities_sum_to_one_over_the_words(order):
+@pytest.mark.parametrize(("order", "added"), [(1, 0), (2, 0), (3, 0), (3, 1)])
+def test_class_probabilities_sum_to_one_over_the_words(order, added):
     of = np.array([0, 0, 1, 1, 1, 2, 2, 2, 0])
-    model = classes.fit(STREAM, of, order)
+    model = classes.fit(STREAM, of, order, added)
     for context in [(0, 1), (8, 8), (5, 7)]:
         p = np.exp([model.log_probabilities(np.array(context), np.array([word]))[0] for word in range(V)])
         assert p.sum() == pytest.approx(1, abs=1e-5)
@@ -91,6 +91,8 @@ def test_a_word_that_training_never_shows_has_the_class_of_unk():
     assert model.classes[8] == of[0]
     together = (STREAM[:, None] == np.flatnonzero(of == 2)).sum() + 1  # all unseen words count as one occurrence
     assert np.exp(model.log_share[8]) == pytest.approx(1 / together)
+    added = classes.fit(STREAM, of, 2, added=1)  # each unseen word counts as one more of its class
+    assert np.exp(added.log_share[8]) == pytest.approx(1 / (together - 1 + (added.classes == of[0]).sum()))
 
 
 def test_the_file_of_classes_comes_back_and_fits_its_vocabulary_alone(tmp_path):

@@ -17,6 +17,7 @@ class Ngram(Keys):
     drop: bool = Field(description="kneser_ney, class: n-grams of order >= 3 seen once are left out")
     fallback: bool = Field(description="kneser_ney: fixed discounts where the counts leave them undefined")
     classes: Count = Field(description="class: how many")
+    added: Amount = Field(description="class: to how often each word comes in its class; SRILM adds 1")
     path: Text = Field(description="arpa: a file that this or another tool wrote, .gz or not")
 
     @model_validator(mode="after")

@@ -30,7 +30,7 @@ def fit(
     if ngram.kind == "interpolated":
         return interpolated.fit(train, valid, vocabulary, ngram.tolerance)
     if ngram.kind == "class":
-        return classes.fit(train, of_words, ngram.order, ngram.backoff, ngram.drop)
+        return classes.fit(train, of_words, ngram.order, ngram.added, ngram.backoff, ngram.drop)
     counted = counts.count(train, ngram.order, vocabulary)
     return kneser_ney.fit(counted, ngram.backoff, ngram.drop, ngram.fallback)
 

@@ -1,8 +1,9 @@
 """Class-based n-grams (Brown et al. 1992; paper, section 4.1): P(w | h) = P(w | c(w)) P(c(w) | classes of h).
 
-P(w | c) is the share of w among the words of its class in training. A word that training never shows is put into the
-class of `<unk>`, whose rare words it resembles most; all such words together count there as one occurrence, which
-keeps the logarithm finite, and the share for unseen words does the rest.
+P(w | c) is the share of w among the words of its class in training, each with `added` more occurrences than it has
+(SRILM's replace-words-with-classes adds 1 unasked). A word that training never shows is put into the class of `<unk>`,
+whose rare words it resembles most; where nothing is added, all such words together count there as one occurrence,
+which keeps the logarithm finite, and the share for unseen words does the rest.
 """
 
 from dataclasses import dataclass
@@ -34,7 +35,9 @@ class ClassModel:
         return (of_class + self.log_share[ids]).astype(np.float32)
 
 
-def fit(train: np.ndarray, classes: np.ndarray, order: int, backoff: bool = False, drop: bool = False) -> ClassModel:
+def fit(
+    train: np.ndarray, classes: np.ndarray, order: int, added: float = 0.0, backoff: bool = False, drop: bool = False
+) -> ClassModel:
     """Modified Kneser-Ney over the classes (V,) of the training ids.
 
     The discounts of single classes are undefined, none is rare: they fall back (kneser_ney.FALLBACK).
@@ -42,7 +45,10 @@ def fit(train: np.ndarray, classes: np.ndarray, order: int, backoff: bool = Fals
     frequency = np.bincount(train, minlength=len(classes)).astype(float)
     unseen = frequency == 0
     classes = np.where(unseen, classes[UNKNOWN_ID], classes)
-    frequency[unseen] = 1 / max(unseen.sum(), 1)
+    if added:
+        frequency += added
+    else:
+        frequency[unseen] = 1 / max(unseen.sum(), 1)
     share = frequency / np.bincount(classes, frequency)[classes]
     counted = counts.count(classes[train], order, int(classes.max()) + 1)
     return ClassModel(classes, np.log(share), kneser_ney.fit(counted, backoff, drop, fallback=True))
