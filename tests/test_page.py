@@ -282,6 +282,9 @@ def test_a_search_is_a_map_of_two_values_or_lines_through_more():
     assert two.index("2e-4") < two.index("1e-3") and ">320<" in two  # by size, not by letters
     three = figures.search(table.assign(direct=["yes", "no", "yes", "no"])[[*table.columns[:3], "direct", "valid"]])
     assert "direct" in three and "300.0" in three and "330.0" in three
+    seeds = figures.over_seeds(table.rename(columns={"size": "seed"}))
+    assert seeds["valid"].tolist() == [305.0, 325.0] and seeds["seeds"].tolist() == [2, 2]
+    assert "seed" not in figures.search(table.rename(columns={"size": "seed"}))
 
 
 @pytest.fixture(scope="module")

@@ -326,7 +326,16 @@ def test_a_grid_shows_every_job_and_survives_a_failed_one(stage, few, tmp_path):
     figures = [run.data.metrics["valid"] for run in children.values() if "valid" in run.data.metrics]
     assert sorted(figures) == pytest.approx(sorted(table["valid"].dropna()))
     heads, best, *_ = re.search(r"^ *job.*?(?=\n\n)", ended.stdout, re.MULTILINE | re.DOTALL)[0].splitlines()
-    assert heads.split() == ["job", "model.n", "model.h", "valid", "valid_seen", "failure"]  # no constant, no test
+    assert heads.split() == [
+        "job",
+        "model.n",
+        "model.h",
+        "valid",
+        "valid_seen",
+        "valid_raw",
+        "running",
+        "failure",
+    ]  # no constant, no test
     assert f"{table['valid'].min():.2f}" in best
 
 

@@ -118,7 +118,7 @@ class Publisher:
         for job in jobs.to_dict("records"):
             name, tags = f"{table.stem} {job.pop('job')}", {"stage": "train", tracking.PARENT: parent}
             with mlflow.start_run(tracking.create(self.client, experiment, name, tags)):
-                perplexities = {key: float(job.pop(key)) for key in sweep.SHOWN}
+                perplexities = {key: float(job.pop(key)) for key in sweep.SHOWN if key in job}
                 mlflow.log_metrics({key: value for key, value in perplexities.items() if value == value})  # not NaN
                 mlflow.log_params({key.lstrip("+"): value for key, value in job.items()})
         with mlflow.start_run(parent):

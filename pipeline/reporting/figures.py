@@ -50,12 +50,13 @@ def maps(tables: dict[str, pd.DataFrame], x: str, y: str) -> str:
 
 
 def search(table: pd.DataFrame) -> str:
-    """A grid's validation perplexities: a map where two values vary, else a line a job through all that do.
+    """A grid's validation perplexities, means over seeds: a map where two values vary, else a line a job through all
+    that do.
 
-    table: as pipeline.sweep.collect gives it. Jobs that failed are left out.
+    table: as sweep.collect gives it. Jobs that failed are left out.
     """
-    done = table[table["valid"].notna()].astype({"valid": float})
-    varied = [name for name in done.columns[1 : done.columns.get_loc("valid")] if done[name].nunique() > 1]
+    done = over_seeds(table[table["valid"].notna()].astype({"valid": float}))
+    varied = [name for name in given(done) if done[name].nunique() > 1]
     choices = {name: sorted(done[name].unique(), key=by_number) for name in varied}
     if len(varied) == 2 and not done.duplicated(varied).any():
         ordered = done.assign(**{name: pd.Categorical(done[name], choices[name]) for name in varied})
@@ -76,6 +77,20 @@ def search(table: pd.DataFrame) -> str:
         axes.set_yticks([])
         axes.spines[:].set_visible(False)
         return style.svg(figure)
+
+
+def given(table: pd.DataFrame) -> list[str]:
+    """The columns of a grid's table that its jobs were given, but for the seed."""
+    return [name for name in table.columns[: table.columns.get_loc("valid")] if name not in ("job", "seed", "seeds")]
+
+
+def over_seeds(table: pd.DataFrame) -> pd.DataFrame:
+    """A grid's table with a line for all seeds of a setting, if they vary: how many, and the means of the figures."""
+    if "seed" not in table or table["seed"].nunique() < 2:
+        return table
+    settings = table.groupby(given(table) or (lambda _: 0), sort=False, dropna=False)
+    means = settings[[*table.columns[table.columns.get_loc("valid") :]]].mean(numeric_only=True)
+    return means.assign(seeds=settings["seed"].count()).set_index("seeds", append=True).reset_index()
 
 
 def by_number(value: str) -> tuple[float, str]:

@@ -181,7 +181,10 @@ def _of_best_epoch(job: Path) -> dict[str, float]:
 
 
 def shown(table: pd.DataFrame) -> pd.DataFrame:
-    """A grid's table as it is read: the best first, without columns that are empty or the same in every row."""
+    """A grid's table as it is read: means over seeds where no job failed, the best first, without columns that are
+    empty or the same in every row."""
+    if (table["failure"] == "").all():
+        table = figures.over_seeds(table.drop(columns="failure"))
     if len(table) < 2:
         return table.drop(columns=[name for name in table if (table[name] == "").all()])
     differ = [name for name in table if name in SHOWN or table[name].nunique(dropna=False) > 1]

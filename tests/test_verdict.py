@@ -1,0 +1,59 @@
+"""`nplm verdict`: from folders of runs to a table with intervals."""
+
+import argparse
+
+import numpy as np
+import pytest
+
+from pipeline.commands import verdict
+from pipeline.data.corpus import read_corpus
+from pipeline.data.errors import InputError
+from pipeline.data.predictions import write_predictions
+from pipeline.data.record import Record
+
+
+@pytest.fixture
+def results(few, tmp_path, capsys):
+    """Writes a model's seed with the same probability for every token; calls the command."""
+    corpus = read_corpus(few)
+
+    def write(folder, seed: int, nats: float, **config):
+        raw = {split: np.full(len(corpus.ids(split)), -nats, np.float32) for split in ("valid", "test")}
+        name, folder = folder.partition("/")[0], tmp_path / folder
+        write_predictions(folder / str(seed), corpus, raw)
+        Record("train", name, seed, config, corpus.counts["digest"]).write(folder / str(seed))
+        return folder
+
+    def call(*folders, **options):
+        verdict.run(argparse.Namespace(**{"folders": list(folders), "split": "valid", "data": few} | options))
+        return capsys.readouterr().out
+
+    return write, call
+
+
+def test_seeds_are_one_model_and_the_ratio_to_the_first_has_its_interval(results):
+    write, call = results
+    for seed, nats in enumerate((5.0, 5.01)):
+        first, second = write("a", seed, nats), write("b", seed, nats + 0.1)
+    said = call(first, second)
+    assert f"{np.exp([5.0, 5.01]).mean():.1f} ± {np.exp([5.0, 5.01]).std(ddof=1):.1f}" in said
+    assert "1.105 (1.105 to 1.105), worse" in said
+    assert "4 texts; intervals resample blocks" in said
+    assert "0.905 (0.905 to 0.905), better" in call(second, first, split="test")
+
+
+def test_models_of_a_grid_are_called_by_what_varies(results, tmp_path):
+    write, call = results
+    for job, (size, seed) in enumerate((size, seed) for size in (10, 20) for seed in (0, 1)):
+        write(f"grid/{job}", seed, 5 - size / 100, model={"h": size, "n": 5})
+    said = call(tmp_path / "grid")
+    assert said.count("model.h=") == 2 and "model.n" not in said and "±" in said
+
+
+def test_what_can_not_be_compared_is_named(results, tmp_path):
+    write, call = results
+    only = write("a", 0, 5.0)
+    with pytest.raises(InputError, match="one model; give the folders of two or more"):
+        call(only)
+    with pytest.raises(InputError, match="nothing: no result in it"):
+        call(only, tmp_path / "nothing")
