@@ -18,6 +18,7 @@ import pandas as pd
 import pytest
 from conftest import settings
 
+import nplm
 from pipeline import cluster, mix, ngram, train, word_map
 from pipeline.commands.__main__ import main
 from pipeline.data import weights as saved
@@ -122,7 +123,7 @@ def command(made, few, monkeypatch, capsys):
     return call
 
 
-def nplm(*words: str, **options) -> subprocess.CompletedProcess:
+def in_a_process(*words: str, **options) -> subprocess.CompletedProcess:
     """`nplm` in a process of its own, with this checkout's code."""
     settings = {"capture_output": True, "text": True, "cwd": ROOT}
     return subprocess.run([sys.executable, "-m", "pipeline.commands", *words], **(settings | options))
@@ -132,11 +133,14 @@ def test_each_command_explains_itself(tmp_path):
     """A file beside the others is a command, and the list shows it."""
     script = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]["nplm"]
     assert script == f"{main.__module__}:{main.__name__}"
-    overview, names = nplm("--help").stdout, [file.stem for file in (ROOT / "pipeline/commands").glob("[!_]*.py")]
+    overview, names = (
+        in_a_process("--help").stdout,
+        [file.stem for file in (ROOT / "pipeline/commands").glob("[!_]*.py")],
+    )
     assert "score" in names
     for name in names:
         assert f"    {name}" in overview
-        ended = nplm(name, "--help")
+        ended = in_a_process(name, "--help")
         assert ended.returncode == 0 and ended.stderr == ""
         assert f"usage: nplm {name} " in ended.stdout and f"nplm {name}" in ended.stdout.split("example:")[1]
         assert import_module(f"pipeline.commands.{name}").__doc__.strip() in ended.stdout
@@ -147,7 +151,7 @@ def test_tab_completes_commands_models_keys_and_files(tmp_path):
         asked = {"_ARGCOMPLETE": "1", "_ARGCOMPLETE_IFS": "\n", "_ARGCOMPLETE_STDOUT_FILENAME": f"{tmp_path}/said"}
         asked |= {"COMP_LINE": line, "COMP_POINT": str(len(line)), "COMP_TYPE": "9"}
         (tmp_path / "predictions" / "table1" / "mlp1").mkdir(parents=True, exist_ok=True)
-        nplm(env=os.environ | asked | {"PYTHONPATH": str(ROOT)}, cwd=tmp_path)
+        in_a_process(env=os.environ | asked | {"PYTHONPATH": str(ROOT)}, cwd=tmp_path)
         return {word.strip() for word in (tmp_path / "said").read_text().split("\n")}
 
     assert {"score", "train", "ui"} <= completed("nplm ")
@@ -160,8 +164,8 @@ def test_tab_completes_commands_models_keys_and_files(tmp_path):
 
 def test_a_stage_is_a_command_too(tmp_path):
     where = {"cwd": tmp_path, "env": os.environ | {"PYTHONPATH": str(ROOT)}}
-    assert "recipe.rate=0.014" in nplm("train", "--help", **where).stdout
-    ended = nplm("train", "modle=mlp5", **where)
+    assert "recipe.rate=0.014" in in_a_process("train", "--help", **where).stdout
+    ended = in_a_process("train", "modle=mlp5", **where)
     assert ended.returncode == 2 and "did you mean model?" in ended.stderr and ended.stderr.count("\n") == 1
 
 
@@ -184,7 +188,7 @@ def test_a_command_imports_only_what_it_needs(made, few):
         return ended.stdout.splitlines()[-1]
 
     assert imported() == "[]"
-    assert imported("score", "kn3") == imported("neighbours", "said") == "['pandas']"
+    assert imported("score", "kn3") == imported("neighbours", "mlp1", "said") == "['pandas']"
     assert imported("score", "mlp1") == "['torch', 'pandas']"
 
 
@@ -195,9 +199,9 @@ def test_a_mistake_is_one_line_and_ctrl_c_another(few, monkeypatch, capsys):
         (["score"], "arguments are required: MODEL; `nplm score --help`"),
         (["score", "kn3", "--data", f"{few}/no"], f"no preprocessed corpus in {few}/no"),
         (["score", "kn3", "--data", f"{few}", "--predictions", f"{few}/no"], f"no model 'kn3' in {few}/no"),
-        (["neighbours", "said", "--count", "-2"], "not a whole number"),
+        (["neighbours", "mlp1", "said", "--count", "-2"], "not a whole number"),
     ):
-        ended = nplm(*words)
+        ended = in_a_process(*words)
         assert ended.returncode == 2 and ended.stdout == "", ended
         assert says in ended.stderr and ended.stderr.startswith("error: ") and ended.stderr.count("\n") == 1
 
@@ -234,8 +238,37 @@ def test_score_marks_unknown_words_and_sums_up(command):
 def test_score_says_where_a_perplexity_says_little(command):
     """Nonsense is likely, since the symbol for unknown words is."""
     ended = command("score", "kn3", "--summary", text="Zorblax quimmled the vextrill .\n")
-    assert ended.stdout.splitlines()[0] == "words: 5" and len(ended.stdout.splitlines()) == 5
+    assert ended.stdout.splitlines()[0] == "words: 5" and len(ended.stdout.splitlines()) == 6
     assert "3 of 5 words are unknown" in ended.stderr
+
+
+def test_score_raw_without_marks_and_line_by_line(command, made, few):
+    """And in Python: the same figures."""
+    text = "The jury said so .\nThe election was fair .\n"
+    each = json.loads(command("score", "mlp1", "--by-line", "--no-marks", "--format", "json", text=text).stdout)
+    assert [row["words"] for row in each["rows"]] == [5, 5] and each["figures"] == "with share, without marks"
+    total = np.exp(np.log([row["perplexity"] for row in each["rows"]]).mean())
+    assert each["perplexity"] == pytest.approx(total, rel=1e-4)
+    model = nplm.load("mlp1", few, made / "predictions" / "table1", made / "clusters")
+    lines = [model.score(line, marks=False) for line in text.splitlines()]
+    nats = pd.concat(lines)["log_probability"].mean()
+    assert each["perplexity"] == pytest.approx(np.exp(-nats), rel=1e-4)
+    raw = json.loads(command("score", "mlp1", "--raw", "--format", "json", text=text).stdout)
+    assert raw["perplexity"] == pytest.approx(np.exp(-model.score(text)["raw"].mean()), rel=1e-4)
+    assert raw["figures"] == "raw, with marks"
+
+
+def test_a_model_in_python_from_any_folder(made, few, tmp_path, monkeypatch):
+    (tmp_path / "text.txt").write_text("The jury said xylophonist .\n")
+    monkeypatch.chdir(tmp_path)
+    model = nplm.load("mlp1", few, made / "predictions" / "table1")
+    assert model.perplexity("text.txt") != model.perplexity("text.txt", raw=True)
+    assert model.score("The jury said xylophonist .")["unknown"].sum() == 1
+    following = model.next("It was one of", k=3)
+    assert len(following) == 3 and following["probability"].is_monotonic_decreasing
+    assert model.features("said").shape == model.features("xylophonist").shape == (3,)
+    with pytest.raises(nplm.InputError, match="no network's weights"):
+        nplm.load("kn3", few, made / "predictions" / "table1").features("said")
 
 
 def test_generate_is_seeded_and_draws_from_the_likeliest(command):
@@ -280,11 +313,11 @@ def test_compare_shows_the_largest_differences_first(command, tmp_path):
 
 
 def test_neighbours_and_its_error(command):
-    table = pd.read_csv(io.StringIO(command("neighbours", "said", "--format", "csv").stdout))
+    table = pd.read_csv(io.StringIO(command("neighbours", "mlp1", "said", "--format", "csv").stdout))
     assert len(table) == 10 and "said" not in table["word"].tolist()
-    wrong = command("neighbours", "Xylophonist")
+    wrong = command("neighbours", "mlp1", "Xylophonist")
     assert wrong.returncode == 2 and "'Xylophonist' is not in the vocabulary" in wrong.stderr
-    counted = command("neighbours", "said", "--model", "kn3")
+    counted = command("neighbours", "kn3", "said")
     assert counted.returncode == 2 and "holds no network's weights; networks there: cycling3, " in counted.stderr
     missing = command("score", "kn3", "nowhere.txt")
     assert missing.returncode == 2 and "nowhere.txt: No such file" in missing.stderr

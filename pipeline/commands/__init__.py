@@ -9,6 +9,7 @@ Here is what commands share: arguments, the models of one corpus, output as a ta
 
 import argparse
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -107,12 +108,20 @@ class Session:
 
     def words(self) -> list[str]:
         """The words of the text; see user_text.words_of."""
+        return self._read(lambda text: [text])[0]
+
+    def texts(self) -> list[list[str]]:
+        """The words of each line that has some, as texts of their own."""
+        return self._read(lambda text: [line for line in text.split("\n") if line.strip()] or [text])
+
+    def _read(self, parts: Callable[[str], list[str]]) -> list[list[str]]:
         from pipeline.models import user_text
 
         where = "standard input" if self.given.file == "-" else self.given.file
         try:
             content = _standard_input() if self.given.file == "-" else Path(self.given.file).read_bytes()
-            return user_text.words_of(content.decode("utf-8-sig"), self.corpus, self.given.tokens)
+            texts = parts(content.decode("utf-8-sig"))
+            return [user_text.words_of(text, self.corpus, self.given.tokens) for text in texts]
         except OSError as error:
             raise InputError(f"{where}: {error.strerror or error}") from error
         except UnicodeDecodeError as error:

@@ -32,7 +32,7 @@ def parsers() -> tuple[Parser, dict[str, Parser]]:
     listed = overview.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for name in sorted(module.name for module in iter_modules(commands.__path__) if module.name != "__main__"):
         module = import_module(f"pipeline.commands.{name}")
-        does, example = module.__doc__.split("\n\n")[0], f"example:\n  {module.EXAMPLE}"
+        does, example = module.__doc__.split("\n\n")[0].replace("%", "%%"), f"example:\n  {module.EXAMPLE}"
         parser = listed.add_parser(name, help=" ".join(does.split()), description=module.__doc__, epilog=example)
         module.arguments(parser)
         parser.set_defaults(run=module.run)

@@ -38,9 +38,7 @@ def run(given: argparse.Namespace) -> None:
         raise InputError(f"--temperature {given.temperature:g}: choose from 0.01 to 100")
     session = Session(given)
     corpus, model, random = session.corpus, session.model(given.model), np.random.default_rng(given.seed)
-    start = user_text.words_of(given.start, corpus) if given.start.strip() else []
-    while start and start[-1] in (PARAGRAPH, TEXT):  # it goes on from the words
-        start.pop()
+    start = user_text.start_of(given.start, corpus)
     ids = np.concatenate([user_text.before(corpus), user_text.ids_of(start, corpus)])
     never = user_text.unknown(np.arange(len(corpus.vocabulary)), corpus)
     rows = []

@@ -7,13 +7,13 @@ import numpy as np
 from pipeline.commands import Parser, Session, add_model, add_places, whole_number
 from pipeline.data.errors import InputError
 
-EXAMPLE = "nplm neighbours Monday"
+EXAMPLE = "nplm neighbours mlp1 Monday"
 
 
 def arguments(parser: Parser) -> None:
     add, numbers = parser.add_argument, {"metavar": "N", "default": 10}
+    add_model(parser, only="mlp9")
     add("word", metavar="WORD", help="of the vocabulary, which tells capitals from small letters")
-    add_model(parser, "--model", only="mlp9")
     add("--count", type=whole_number(1), **numbers, help="words shown; default %(default)s")
     add("--seen", type=whole_number(0), **numbers, help="times in training, at least; default %(default)s")
     add_places(parser)

@@ -2,7 +2,8 @@
 
 A word that the vocabulary does not hold is scored as `<unk>` and marked. `<unk>` is likely, so a text with many such
 words has a low perplexity, whatever they are. After each paragraph and the text stand marks (<p>, <text>), which are
-scored too, as in training. Logarithms are natural; in CSV the sums go to standard error.
+scored too, as in training; --no-marks leaves them out of the figures. Probabilities are with the share for words that
+training never shows; --raw: as the model gives them. Logarithms are natural; in CSV the sums go to standard error.
 """
 
 import argparse
@@ -17,26 +18,40 @@ MANY = 0.2  # share of unknown words from which a perplexity says little of a te
 def arguments(parser: Parser) -> None:
     add_model(parser)
     add_text(parser)
-    parser.add_argument("--summary", action="store_true", help="the sums alone, not a line for each word")
+    add = parser.add_argument
+    add("--summary", action="store_true", help="the sums alone, not a line for each word")
+    add("--by-line", action="store_true", help="each line is a text of its own, with no words before it; a total")
+    add("--raw", action="store_true", help="as the model gives it, without the share for unseen words")
+    add("--no-marks", action="store_true", help="the marks after paragraphs and the text are context alone")
     add_places(parser)
 
 
 def run(given: argparse.Namespace) -> None:
-    """Prints a line for each word, and the sums."""
+    """Prints a line for each word, or each text, and the sums."""
+    import pandas as pd
+
     from pipeline.core.common.evaluation import perplexity
-    from pipeline.core.common.symbols import PARAGRAPH, TEXT
     from pipeline.models import user_text
 
     session = Session(given)
     session.folder(given.model)
-    words = session.words()
-    table = user_text.scored(words, session.model(given.model), session.corpus)
-    marks = table["word"].isin([PARAGRAPH, TEXT])
-    number, unknown = int((~marks).sum()), int(table["unknown"].sum())
-    sums = {"words": number, "marks": int(marks.sum()), "unknown words": unknown}
+    texts = session.texts() if given.by_line else [session.words()]
+    model, marks = session.model(given.model), [*session.corpus.counts["marks"]]
+    parts = [user_text.scored(words, model.model if given.raw else model, session.corpus) for words in texts]
+    if given.no_marks:
+        parts = [part[~part["word"].isin(marks)] for part in parts]
+    table = pd.concat(parts)
+    counted = table["word"].isin(marks)
+    number, unknown = int((~counted).sum()), int(table["unknown"].sum())
+    sums = {"words": number, "marks": int(counted.sum()), "unknown words": unknown}
+    sums["figures"] = f"{'raw' if given.raw else 'with share'}, {'without' if given.no_marks else 'with'} marks"
     sums["perplexity"] = perplexity(table["log_probability"].to_numpy())
     if unknown:
         sums["perplexity without unknown words"] = perplexity(table["log_probability"][~table["unknown"]].to_numpy())
+    if given.by_line:
+        each = [perplexity(part["log_probability"].to_numpy()) for part in parts]
+        table = pd.DataFrame({"text": range(1, len(parts) + 1), "words": map(len, parts), "perplexity": each})
+        table["begins"] = [" ".join(words[:6]) for words in texts]
     session.show(table.head(0 if given.summary else None), sums)
     if unknown > MANY * number:
         print(f"{unknown} of {number} words are unknown: the perplexity says little of this text", file=sys.stderr)

@@ -122,6 +122,14 @@ def before(corpus: Corpus) -> np.ndarray:
     return np.full(CONTEXT, corpus.mark, dtype=np.int64)
 
 
+def start_of(text: str, corpus: Corpus) -> list[str]:
+    """The words of a text that goes on: without the marks that would end it; none of an empty one."""
+    words = words_of(text, corpus) if text.strip() else []
+    while words and words[-1] in corpus.counts["marks"]:
+        words.pop()
+    return words
+
+
 def scored(words: list[str], model: LanguageModel, corpus: Corpus) -> pd.DataFrame:
     """A line a word: word, its natural log_probability, and whether it is unknown, so that a symbol stood for it."""
     ids = ids_of(words, corpus)
