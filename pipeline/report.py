@@ -8,6 +8,7 @@ import pandas as pd
 
 from pipeline.config.stages import Report
 from pipeline.core.common.splits import SPLITS
+from pipeline.data import class_file
 from pipeline.data.corpus import read_corpus
 from pipeline.data.errors import InputError
 from pipeline.data.files import read_json, write_json
@@ -37,7 +38,7 @@ def main(config: Report) -> None:
     networks were trained, genres.csv where the corpus has genres, removed.csv where repeated sentences were left out of
     it, and classes.csv and .md where clusters are given, into config.out."""
     corpus, out, name = read_corpus(config.data), Path(config.out), config.name
-    classes = _classes(config.clusters)
+    classes = _classes(config.clusters, corpus.vocabulary)
     rows = table.build(config.table, corpus)
     spread = intervals.build(config.table, corpus)
     counts = read_json(Path(config.data) / "counts.json")
@@ -97,18 +98,15 @@ def _without_blanks(view: pd.DataFrame, compares: bool) -> pd.DataFrame:
     return view if compares else view.loc[:, (view.map(str) != "").any()]
 
 
-def _classes(path: str) -> pd.DataFrame:
-    """What is shown of a file of word classes; empty without a file."""
+def _classes(path: str, vocabulary: list[str]) -> pd.DataFrame:
+    """What is shown of a file of word classes; empty without a file. Raises InputError for another corpus's."""
     if not path:
         return pd.DataFrame()
-    if not Path(path).is_file():
-        raise InputError(
-            f"clusters={path}: no such file; `python -m pipeline.cluster` writes it, and clusters= does without"
-        )
     try:
-        return word_classes.shown(Path(path))
-    except (KeyError, TypeError, ValueError) as error:  # pandas' own errors are ValueErrors
-        raise InputError(f"clusters={path}: no file of word classes ({error}); cluster again") from error
+        class_file.read(Path(path), vocabulary)
+    except InputError as error:
+        raise InputError(f"clusters={path}: {error}; or give clusters= for none") from error
+    return word_classes.shown(Path(path))
 
 
 def stream(counts: dict) -> pd.DataFrame:

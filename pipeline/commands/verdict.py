@@ -44,10 +44,12 @@ def run(given: argparse.Namespace) -> None:
     corpus = _corpus(given.data, [folder for seeds in models.values() for folder in seeds.values()])
     texts, whole = _texts(corpus, given.split)
     print(_table(models, corpus, texts, given.split).to_string(index=False))
-    tokens = f"{len(corpus.ids(given.split)):,} tokens"
-    print(f"\n{given.split}: {tokens}, {whole} texts; intervals resample {'texts' if whole >= TEXTS else 'blocks'}")
-    if whole < TEXTS:
-        print(f"of some {BLOCK:,} tokens, as {whole} texts say little: other texts may differ by more than this shows")
+    tokens = len(corpus.ids(given.split))
+    said = f"{given.split}: {tokens:,} tokens of {whole} text{'s' * (whole != 1)}; intervals resample"
+    if whole >= TEXTS:
+        print(f"\n{said} texts")
+    else:
+        print(f"\n{said} blocks of some {BLOCK:,} tokens: so few texts say little of what others would give")
 
 
 def _models(given: list[Path]) -> dict[str, dict[int, Path]]:

@@ -116,12 +116,14 @@ def exit_code(message: str, code: int = 2) -> int:
 
 def _with_own_folder(arguments: Sequence[str]) -> list[str]:
     """Arguments with overrides for a folder that no other run has: Hydra's default, the second of the start, two may
-    share. The processes that torchrun starts have one.
+    share. The processes that torchrun starts have one. A run with a place of its own, `out`, needs none beside.
     """
     process = os.getppid() if "RANK" in os.environ else os.getpid()
     folder = f"${{now:%Y-%m-%d}}/${{now:%H-%M-%S}}-{process}"
     usual = {"hydra.run.dir": f"outputs/{folder}", "hydra.sweep.dir": f"multirun/{folder}"}
     given = {argument.partition("=")[0].lstrip("+") for argument in arguments}
+    if "out" in given and not {"-m", "--multirun"} & given:
+        usual = {"hydra.run.dir": ".", "hydra.output_subdir": "null", "hydra/job_logging": "stdout"}
     ours = [f"{key}={value}" for key, value in usual.items() if key not in given]
     overrides = [k for k, argument in enumerate(arguments) if "=" in argument and not argument.startswith("-")]
     end = overrides[-1] + 1 if overrides else len(arguments)  # argparse wants all overrides in one place
