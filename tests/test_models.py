@@ -355,6 +355,11 @@ def test_printed_text_is_read_as_brown_has_it(brown):
         "`` Well , '' she said , `` it's two-thirds of $100 -- the middle-class 10% . '' Mr. Smith's ( U.S. ) 1914–18"
     )
     assert user_text.words_of(printed, brown) == [*words.split(), "<p>", "<text>"]
+    asked = user_text.words_of("Who is he? He is here; so! What??", brown)
+    words_there = "Who is he ? ? He is here ; ; so ! ! What ? ? <p> <text>"
+    assert " ".join(asked) == words_there  # as the corpus has these signs
+    assert user_text.once(asked, user_text.doubled(brown))[:5] == ["Who", "is", "he", "?", "He"]
+    assert user_text.doubled(brown) == {"?", "!", ";"}
     again = " ".join(words.split())  # what generate writes can be read
     assert user_text.words_of(again, brown) == [*words.split(), "<p>", "<text>"]
 

@@ -68,7 +68,11 @@ def test_a_text_becomes_a_table(tmp_path, stage):
     words = np.array([f"word{k}" for k in range(300)])[random.zipf(1.3, 6000).clip(max=300) - 1]
     (tmp_path / "my novel (1).txt").write_text("\n\n".join(" ".join(part) for part in words.reshape(-1, 50)))
     ended = stage(
-        "commands.__main__", "study", "my novel (1).txt", cwd=tmp_path, env=stage.environment | {"PYTHONPATH": str(ROOT)}
+        "commands.__main__",
+        "study",
+        "my novel (1).txt",
+        cwd=tmp_path,
+        env=stage.environment | {"PYTHONPATH": str(ROOT)},
     )
     assert ended.returncode == 0, ended.stderr
     table = pd.read_csv(tmp_path / "outputs" / "my novel (1)" / "report" / "study.csv")

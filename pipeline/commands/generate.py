@@ -50,7 +50,7 @@ def run(given: argparse.Namespace) -> None:
         if rows[-1]["word"] == TEXT:
             break
     if given.format == "table":
-        words = " ".join([*start, *(row["word"] for row in rows)])
+        words = " ".join(user_text.once([*start, *(row["word"] for row in rows)], user_text.doubled(corpus)))
         print(re.sub(rf"\s*{PARAGRAPH}\s*", "\n", words).strip())
     else:
         session.show(pd.DataFrame(rows))

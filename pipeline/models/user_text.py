@@ -23,6 +23,7 @@ CONTEXT = 32  # marks before a text: more than any model looks back
 OPENING = re.compile(r'(?:(?<=[\s(\[-])|^)"|\u201c')  # a straight quotation mark that opens, or a printed one
 DASH = re.compile(r"--+|\u2014|(?<!\d)\u2013|\u2013(?!\d)")
 SIGN = re.compile(r"``|''|--|[^\w\s]")
+FEWEST, PAIRED = 20, 0.45  # times that a sign must come, and the share of them that follow the same sign, to be doubled
 MOST = 4  # signs that a word of a vocabulary may begin or end with; without a bound a run of signs takes cubic time
 
 
@@ -53,8 +54,30 @@ def _printed(lines: Iterable[str], corpus: Corpus) -> Iterator[Piece]:
     if corpus.counts["format"] in PRINTED:
         return reader(corpus.counts["format"]).pieces(lines)
     # Others were tokenised before we had them, by rules that only their vocabulary shows.
-    known = whole_words(corpus)
-    return paragraphs(map(partial(_spelled, known=known), lines), partial(_whole, known=known))
+    known, twice = whole_words(corpus), doubled(corpus)
+    words_of_line = partial(_whole, known=known)
+    return paragraphs(map(partial(_spelled, known=known), lines), lambda line: _twice(words_of_line(line), twice))
+
+
+def doubled(corpus: Corpus) -> set[str]:
+    """The signs that the corpus writes twice where print has one: in Brown question and exclamation mark, semicolon."""
+    often = np.bincount(corpus.train, minlength=len(corpus.vocabulary))
+    again = np.bincount(corpus.train[1:][corpus.train[1:] == corpus.train[:-1]], minlength=len(often))
+    pairs = np.flatnonzero((often >= FEWEST) & (again >= PAIRED * often))
+    return {corpus.vocabulary[k] for k in pairs if not any(map(str.isalnum, corpus.vocabulary[k]))} - {UNKNOWN}
+
+
+def _twice(words: list[str], twice: set[str]) -> list[str]:
+    """Words with signs that stand alone written as the corpus writes them."""
+    alone = [
+        word in twice and word not in words[max(k - 1, 0) : k] + words[k + 1 : k + 2] for k, word in enumerate(words)
+    ]
+    return list(chain.from_iterable([word, word] if each else [word] for word, each in zip(words, alone, strict=True)))
+
+
+def once(words: list[str], twice: set[str]) -> list[str]:
+    """Words with such signs as print has them."""
+    return [word for k, word in enumerate(words) if k == 0 or word not in twice or words[k - 1] != word]
 
 
 def whole_words(corpus: Corpus) -> set[str]:
