@@ -163,7 +163,7 @@ def _without_share(name: str, corpus: Corpus, tables: Sequence[Path], clusters: 
     if made.stage == "ngram":
         try:
             with tqdm(desc=f"counting for {made.name}", bar_format="{desc}", leave=False, disable=None):
-                counted = ngrams.fit(Ngram.model_validate(made.config["ngram"]), corpus, clusters)
+                counted = ngrams.fit(Ngram.model_validate({"added": 0.0} | made.config["ngram"]), corpus, clusters)
         except InputError as error:
             raise InputError(f"{folder} can't be counted again: {error}") from error
         return NgramModel(counted, len(corpus.vocabulary))
