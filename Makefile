@@ -43,6 +43,7 @@ help:  ## this list
 # The wiring of what was edited.
 .PHONY: wiring
 wiring: .venv/installed
+	@test -e .git || dvc config --local core.no_scm true  # an unpacked archive
 	@python -m pipeline.commands wiring
 
 repro: wiring  ## the whole pipeline on all cores: download, train, mix, report

@@ -281,11 +281,18 @@ def _sqlite_file() -> Path | None:
 
 @cache
 def code_state(*paths: str) -> dict[str, str]:
-    """Commit of the checkout, and whether what lies below `paths`, or else code or configuration, differs from it."""
+    """Commit of the checkout, and whether what lies below `paths`, or else code or configuration, differs from it.
+
+    An unpacked archive has none, also where it lies inside another repository, or git is not there.
+    """
 
     def git(*words: str) -> str:
-        return subprocess.run(["git", "-C", str(ROOT), *words], capture_output=True, text=True).stdout.strip()
+        with suppress(OSError):
+            return subprocess.run(["git", "-C", str(ROOT), *words], capture_output=True, text=True).stdout.strip()
+        return ""
 
+    if not (top := git("rev-parse", "--show-toplevel")) or Path(top).resolve() != ROOT:
+        return {"commit": "no-commit", "dirty": "false"}
     commit, changes = git("rev-parse", "--short=10", "HEAD"), git("status", "--porcelain", "--", *(paths or CODE))
     return {"commit": commit or "no-commit", "dirty": str(bool(changes)).lower()}
 
