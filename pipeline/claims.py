@@ -61,11 +61,11 @@ class Models:
         folders = self.table.folders(name)
         return len(folders) if shape(folders[0], self.table.predictions)["model"] == "network" else math.nan
 
-    def best(self, names: list[str]) -> str:
-        """The one with the lowest raw perplexity on validation, in the geometric mean over seeds."""
+    def best(self, names: list[str], reading: str = "raw") -> str:
+        """The one with the lowest perplexity on validation, in the geometric mean over seeds."""
         if len(names) == 1:
             return names[0]
-        return max(names, key=lambda name: self.sums(name, "raw/valid").mean(0).sum())
+        return max(names, key=lambda name: self.sums(name, ARRAYS[reading].format("valid")).mean(0).sum())
 
     def sums(self, name: str, array: str) -> np.ndarray:
         """Log-probability of each text by each seed, (seeds, texts)."""
@@ -83,9 +83,11 @@ class Models:
 
 def judge(claim: Claim, models: Models) -> list[dict]:
     """A line for each split and reading."""
-    better, than = models.best(claim.better), models.best(claim.than)
     lines = []
     for split, reading in EACH:
+        better, than = (
+            models.best(names, reading if claim.by_reading else "raw") for names in (claim.better, claim.than)
+        )
         paper, low, high = printed(claim, models.table.rows, split)
         least, most = {"better": (0, math.inf), "as much": (low, math.inf), "at most": (-math.inf, high)}[claim.kind]
         line = claim.model_dump() | measured(better, than, split, reading, models)

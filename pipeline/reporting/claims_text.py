@@ -8,15 +8,16 @@ from pipeline.reporting.cells import Cell
 TRAINED = "Networks trained by {training}; seeds: {seeds}.\n"
 HEAD = """\
 A figure is the perplexity of `than` over that of `better`, less 1, in the geometric mean over seeds. Of several
-models it is about the one whose raw perplexity is lowest on validation, ours here and the paper's there. `raw`: as
-the models give it, which is what the papers read; `with share`: after the last step for words that training never
-shows. What a claim asks for follows from the papers' printed figures, give or take their rounding; where they print
-none of validation, those of test stand for both. The 95 % intervals resample the texts, both models on the same ones,
-and hold the spread of the seeds where there are several. `yes`: the whole interval lies within what is asked for;
-`no`: the whole of it outside; `open`: neither. `one seed`: the interval does not hold the spread of the seeds, so
-another seed may change the verdict. The verdicts are not adjusted for their number. Validation figures are
-optimistic: recipe, stopping and weights were chosen there. The claims were worded anew on 2026-11-23, when their
-figures were known; docs/results.md shows what that changed.
+models it is about the one whose raw perplexity is lowest on validation, ours here and the paper's there; where it
+says `by each reading`, ours by the reading that is judged. `raw`: as the models give it, which is what the papers
+read; `with share`: after the last step for words that training never shows. What a claim asks for follows from the
+papers' printed figures, give or take their rounding; where they print none of validation, those of test stand for
+both. The 95 % intervals resample the texts, both models on the same ones, and hold the spread of the seeds where
+there are several. `yes`: the whole interval lies within what is asked for; `no`: the whole of it outside; `open`:
+neither. `one seed`: the interval does not hold the spread of the seeds, so another seed may change the verdict. The
+verdicts are not adjusted for their number. Validation figures are optimistic: recipe, stopping and weights were
+chosen there. The claims were worded anew on 2026-11-23, when their figures were known; docs/results.md shows what
+that changed.
 """
 CURVES = """\
 Read off learning curves: validation perplexity on the tokens that early stopping reads, one seed, no interval. Where
@@ -81,9 +82,14 @@ def _claim(group: pd.DataFrame) -> dict[str, str]:
         "where": first["where"],
         "paper": shown + words,
         "asks": asked.get(first["kind"], f"at most {_both(group['most'])}"),
-        "better": first["better"],
-        "than": first["than"],
+        "better": _each(group["better"]),
+        "than": _each(group["than"]),
     }
+
+
+def _each(names: pd.Series) -> str:
+    """One model, or those of the readings where they differ."""
+    return " / ".join(dict.fromkeys(names))
 
 
 def _both(values: pd.Series) -> str:

@@ -146,7 +146,7 @@ class Sheets:
                 continue
             frame = view(lines).rename(columns=HEADS)
             for key in frame.columns.intersection(["model", "compared with"]):
-                frame[key] = frame[key].replace(self.called)
+                frame[key] = [rows.renamed(names, self.called) for names in frame[key]]
             if "found here" in frame:
                 quoted = {name: f"“{label}”" for name, label in self.called.items()}
                 frame["found here"] = [rows.renamed(sentence, quoted) for sentence in frame["found here"]]
