@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 from conftest import changed, settings
 
-from pipeline import claims, cluster, features, mix, ngram, report, shortlist, train
+from pipeline import adapt, claims, cluster, features, mix, ngram, out_of_vocabulary, report, shortlist, train
+from pipeline.config.stages import STAGES
 from pipeline.core.text.build import digest
 from pipeline.data.corpus import read_corpus, write_corpus
 from pipeline.data.files import read_json
@@ -20,12 +21,22 @@ TABLE = [
 ]
 
 
+# Stages that compute no figure from a corpus: they fetch it, read it, or lay out what others have computed.
+WITHOUT_FIGURES = {"download", "preprocess", "word_map", "replication", "timeline", "page"}
+ADAPT = {
+    "cache": ["adapt.size=500"],
+    "dynamic": ["adapt.rates=[0,1e-4,1e-3]", "adapt.tried=2000", "adapt.measured=2000"],
+}
+
+
 def small_pipeline(data, folder):
-    """One model of each kind, its mixtures, the report and claims about them, in a folder."""
-    predictions = folder / "predictions"
+    """One model of each kind, its mixtures, the report and claims about them, in a folder; every stage takes part that
+    computes a figure."""
+    predictions, called = folder / "predictions", set()
 
     def run(stage, *words):
         name = stage.__name__.removeprefix("pipeline.")
+        called.add(name)
         stage.main(settings(name, f"data={data}", f"timing={folder}/timing.json", *words))
 
     def model(stage, name, *words):
@@ -44,6 +55,12 @@ def small_pipeline(data, folder):
         model(mix, f"net-{way}", f"mix={way}", "network=net", f"predictions=[{predictions}]")
     model(mix, "ngrams", "mix.components=[kn3/0,classes/0]", "mix.weights=[]", f"predictions=[{predictions}]")
     model(shortlist, "short", "network=energy/0", "size=20", f"predictions=[{predictions}]")
+    streams = ["model=awd-lstm", "recipe=awd-lstm", "model.h=8", "model.m=8", "recipe.epochs=2", "recipe.batch=128"]
+    model(train, "lstm", *streams, "score_train=false", checkpoints)
+    for way, given in ADAPT.items():
+        model(adapt, way, "network=lstm", f"adapt={way}", *given, f"predictions=[{predictions}]")
+    new = [f"predictions=[{predictions}]", f"out={folder}/new", f"csv={folder}/new/words.csv"]
+    run(out_of_vocabulary, "network=energy", *new)
     at = f"table.predictions=[{predictions}]"
     run(report, *TABLE, at, "clusters=", f"out={folder}/report")
     config = settings("claims", f"data={data}", *TABLE, at, f"out={folder}/claims")
@@ -53,7 +70,8 @@ def small_pipeline(data, folder):
         "better": ["net", "net-mixed", "net-learned"],
         "than": ["kn3", "interpolated3"],
     }
-    claims.main(changed(config, claims=[best], exploratory=[]))
+    claims.main(changed(config, claims=[best, best | {"says": "by reading", "by_reading": True}], exploratory=[]))
+    assert called | {"claims"} == STAGES.keys() - WITHOUT_FIGURES
 
 
 @pytest.fixture(scope="module")
@@ -78,6 +96,7 @@ def test_what_is_fitted_and_what_validation_says_is_the_same(both):
     compared = [file for file in fitted if file.name not in ("test.npy", "run.json", "metrics.json")]
     names = {file.name for file in compared}
     assert {"weights.safetensors", "curve.csv", "weights.json", "valid.npy", "classes.csv", "features.npy"} <= names
+    assert "chosen.json" in names
     assert len(compared) > 30
     for file in compared:
         assert (real / file).read_bytes() == (noised / file).read_bytes(), file
@@ -88,6 +107,12 @@ def test_what_is_fitted_and_what_validation_says_is_the_same(both):
         )
         assert ours == theirs and "valid" in ours, file
         assert read_json(real / file)["test"] != read_json(noised / file)["test"], file
+
+
+def test_what_new_words_gain_on_validation_is_the_same(both):
+    ours, theirs = (pd.read_csv(folder / "new" / "words.csv") for folder in both)
+    valid, noised = (table[table["split"] == "valid"].reset_index(drop=True) for table in (ours, theirs))
+    assert len(valid) and valid.equals(noised) and not ours.equals(theirs)
 
 
 def test_what_the_tables_and_claims_say_of_validation_is_the_same(both):
