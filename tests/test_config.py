@@ -4,6 +4,7 @@ it may be; and every file that is shipped composes."""
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from conftest import composed, settings
@@ -77,6 +78,16 @@ def shape(**values) -> Architecture:
     return Architecture(
         **{"n": 5, "h": 4, "m": 3, "direct": True, "indexed": False, "activation": "tanh", "deep": None} | values
     )
+
+
+@pytest.mark.parametrize("name", ["é.txt", "我", "a (1).txt", "a=b", "#1", "x!;", "it's", "back\\", "josé@x (1)/a\\'b"])
+def test_a_path_is_given_as_people_give_it(name):
+    """Hydra's grammar takes none of these without quotes; a list, a number and a text in quotes stay what they are."""
+    assert composed("preprocess", "corpus=text", f"corpus.raw={name}")["corpus"]["raw"] == name
+    assert composed("preprocess", "corpus=text", "corpus.raw=~/a.txt")["corpus"]["raw"] == str(Path.home() / "a.txt")
+    assert composed("preprocess", "corpus=text", "corpus.raw='a,b'", "corpus.marks=[text]")["corpus"]["marks"] == [
+        "text"
+    ]
 
 
 def test_a_family_says_what_it_has(monkeypatch, tmp_path):

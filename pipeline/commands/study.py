@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from pipeline.commands import Parser
+from pipeline.config import check
 from pipeline.data.errors import InputError
 
 EXAMPLE = "nplm study novel.txt"
@@ -70,7 +71,7 @@ def _place(out: Path, name: str) -> str:
 def _value(path: Path) -> str:
     """A path as Hydra takes it: in quotes where its grammar would stumble."""
     text = str(path)
-    return text if re.fullmatch(r"[\w./+ -]+", text, re.ASCII) else "'" + re.sub(r"(\\*)'", r"\1\1\\'", text) + "'"
+    return text if re.fullmatch(r"[\w./+ -]+", text, re.ASCII) else check.in_quotes(text)
 
 
 def _run(*words: str) -> None:

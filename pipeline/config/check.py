@@ -1,5 +1,6 @@
 """From a composed configuration to the settings of a stage, or to one line for each of its faults."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
@@ -75,7 +76,30 @@ def added(arguments: Sequence[str]) -> list[str]:
         ours = given and key[:1] not in "+~-" and not key.startswith(("hydra.", "hydra/"))
         return f"++{argument}" if ours and key.partition("@")[0] not in groups else argument
 
-    return [with_plus(argument) for argument in arguments]
+    return [with_plus(_quoted(argument)) for argument in arguments]
+
+
+def _quoted(argument: str) -> str:
+    """A value as people give it: ~ is the home folder, and what Hydra's grammar can't read, such as a path with
+    parentheses or letters beyond ASCII, stands in quotes."""
+    from hydra.core.override_parser.overrides_parser import OverridesParser
+    from hydra.errors import HydraException
+
+    key, given, value = argument.partition("=")
+    if not given or key.startswith("-"):
+        return argument
+    if value.startswith("~/"):
+        argument = f"{key}={(value := str(Path(value).expanduser()))}"
+    try:
+        OverridesParser.create().parse_override(argument)
+    except HydraException:
+        return f"{key}={in_quotes(value)}"
+    return argument
+
+
+def in_quotes(value: str) -> str:
+    """A text as Hydra reads it: a quotation mark in it, and the backslashes before one or at the end, need others."""
+    return "'" + re.sub(r"(\\*)('|$)", lambda found: found[1] * 2 + "\\'" * bool(found[2]), value) + "'"
 
 
 def timing_of(stage: str, out: str) -> str:
