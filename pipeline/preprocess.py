@@ -5,6 +5,8 @@ import zipfile
 import zlib
 from pathlib import Path
 
+import numpy as np
+
 from pipeline.config.corpus import Corpus as Settings
 from pipeline.config.stages import Preprocess
 from pipeline.core.common.errors import UnusableError
@@ -17,6 +19,8 @@ from pipeline.data.record import Record
 from pipeline.running import app
 from pipeline.running.messages import worded
 from pipeline.running.progress import Bar
+
+MUCH = 0.2  # unknown words, from which on perplexities are low whatever a model knows
 
 log = logging.getLogger(__name__)
 
@@ -34,6 +38,15 @@ def main(config: Preprocess) -> None:
         if error.what not in ("no file", "no texts"):
             raise InputError(f"corpus.raw={corpus.raw}: {worded(error)}") from error
         raise _nothing_usable(corpus, worded(error)) from error
+    train = built.splits["train"]
+    words = train[~np.isin(train, [*built.counts["marks"].values()])]
+    unknown = float(np.mean(words < 1 + corpus.proper)) if len(words) else 0.0
+    if unknown >= MUCH:
+        said = f"{unknown:.0%} of training's words are unknown, which are all one symbol: perplexities say little"
+        remedy = "lower corpus.rare; a text without spaces between its words has to be cut into words first"
+        if unknown > config.most_unknown:
+            raise InputError(f"corpus.raw={corpus.raw}: {said}; {remedy}, or take it as it is with most_unknown=1")
+        log.warning("%s; %s", said, remedy)
     out, given = Path(config.out), corpus.model_dump()
     write_corpus(out, Corpus(built.vocabulary, **built.splits, texts=built.texts, counts=built.counts))
     if not corpus.drop_repeats:

@@ -11,6 +11,7 @@ from pipeline.config.base import (
     Amount,
     Count,
     Data,
+    Float,
     InFolder,
     Int,
     Keys,
@@ -55,6 +56,7 @@ class Preprocess(Keys):
     """conf/preprocess.yaml."""
 
     corpus: Corpus
+    most_unknown: Annotated[Float, Field(gt=0, le=1, description="share of training's words that may be unknown")]
     out: Out
     timing: Timing
 
