@@ -1,5 +1,6 @@
 """What a stage will write is looked at before it works, and what a killed one left is removed."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -80,3 +81,22 @@ def test_no_message_shows_the_password(monkeypatch, uri, said):
     monkeypatch.setenv("MLFLOW_TRACKING_URI", uri)
     line = tracking.line(OSError(said))
     assert "cret" not in line and "***" in line
+
+
+def test_an_archive_has_no_commit_wherever_it_is_unpacked(tmp_path, monkeypatch):
+    """Not that of a repository around it; and without git a run is tracked all the same."""
+    inner = tmp_path / "archive"
+    inner.mkdir()
+    subprocess.run(["git", "init", "--quiet", tmp_path], check=True)
+    identity = ("-c", "user.name=t", "-c", "user.email=t@example.org")
+    subprocess.run(["git", "-C", tmp_path, *identity, "commit", "-qm", "x", "--allow-empty"], check=True)
+    for place, path, known in (
+        (tmp_path, os.environ["PATH"], True),
+        (inner, os.environ["PATH"], False),
+        (inner, "", False),
+    ):
+        monkeypatch.setattr(tracking, "ROOT", place)
+        monkeypatch.setenv("PATH", path)
+        tracking.code_state.cache_clear()
+        assert (tracking.code_state()["commit"] != "no-commit") is known
+    tracking.code_state.cache_clear()
