@@ -105,7 +105,7 @@ def test_one_command_gives_the_table(project):
     assert table["row"].tolist()[:11] == [*(f"MLP{k}" for k in range(1, 11)), "Deleted interpolation"]
     assert len(table) == 21 and (table["seeds"] == 1).all()
     extra = pd.read_csv(project.folder / "reports" / "extra.csv")
-    assert len(extra) == 3 and extra.columns.tolist() == table.columns.tolist()
+    assert len(extra) == 4 and extra.columns.tolist() == table.columns.tolist()
     assert table[["valid", "test"]].notna().all(axis=None)
     assert table.loc[table["mix"] != True, "train"].notna().all()  # noqa: E712
     assert (table["valid"] < table["valid_raw"]).all() and table["test_raw"].notna().all()
@@ -167,7 +167,7 @@ def test_its_runs_are_one_group_in_mlflow(project):
     assert {run.data.tags["mlflow.parentRunId"] for run in children} == set(parents)
     names = {run.info.run_name for run in children}
     made = [*project.folder.glob("predictions/table1/*/0"), *project.folder.glob("clusters/brown/*")]
-    assert len(names) == len(children) == len(made) == 29
+    assert len(names) == len(children) == len(made) == 30
     trained = next(run for run in children if run.info.run_name == "mlp9-0")
     assert {"valid", "test", "train", "cost/seconds", "curve/valid_perplexity"} <= set(trained.data.metrics)
     assert trained.data.params["recipe.name"] == "modern"
@@ -311,7 +311,7 @@ def test_publish_completes_the_runs_and_builds_them_again_from_outputs(project):
         project.environment.pop("MLFLOW_TRACKING_URI")
     built, client = stored(project, "empty.db")
     logged = {run.data.tags["nplm.output"]: run for run in completed.values() if "nplm.output" in run.data.tags}
-    assert {run.data.tags["nplm.output"] for run in built.values()} <= logged.keys() and len(built) >= 29
+    assert {run.data.tags["nplm.output"] for run in built.values()} <= logged.keys() and len(built) >= 30
     for run in built.values():  # by its output: two tables may have networks of one name
         by_stage = logged[run.data.tags["nplm.output"]]
         assert run.info.run_name == by_stage.info.run_name
