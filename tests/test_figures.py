@@ -73,6 +73,13 @@ def beaten(whose: str) -> int:
     return int(count)
 
 
+def over(name: str, other: str, column: str) -> list[str]:
+    """A model's figures over another's in Table 1, of validation and test."""
+    table = tables("table1")
+    columns = [column.format(split) for split in ("valid", "test")]
+    return [f"{table.loc[name, each] / table.loc[other, each]:.3f}".removeprefix("0") for each in columns]
+
+
 def gains(name: str, ending: str = "_raw") -> list[str]:
     """By how many per cent mixing with the trigram makes networks better, from and to."""
     table = tables(name)[[f"valid{ending}", f"test{ending}"]]
@@ -128,6 +135,13 @@ FIGURES = {
     "classes-longer": lambda: [
         reached(name, *["class500-3"] * 2, ending)[2]
         for name, ending in (("faithful", "_raw"), ("faithful20", "_raw"), ("faithful20", ""))
+    ],
+    "class-added": lambda: [
+        *cells("extra.csv", "name == 'class500-3-added'", BOTH),
+        *cells("table1.csv", "name == 'class500-3'", BOTH),
+        *over("class500-3-added", "kn5", "{}_raw"),
+        *over("class500-3", "kn5", "paper_{}"),
+        *over("class500-3-added", "kn5-srilm", "{}_raw"),
     ],
     "srilm": lambda: [reached(name, "kn5-srilm", "kn5")[2] for name in ("faithful", "faithful20")],
     **{
