@@ -67,7 +67,7 @@ def main(config: Page) -> None:
             ),
             leading=sheets.leading() if beside else None,
             replication=sheets.replication() if beside else None,
-            reached=sheets.reached(),
+            reached=sheets.reached(YARDSTICK),
             claims={name: sheets.claims(name) for name in sheets.tables},
             stream=sheets.sheet(
                 "The text of the corpus", "stream.csv", {"what": "of what", "ours": "ours", "paper": "the paper"}

@@ -120,10 +120,22 @@ class Sheets:
         columns = [Column("model", "model"), *map(Column, endings, READINGS)]
         return Sheet("Perplexity on the Brown corpus", laid_out(frame, columns), ["replication.csv"])
 
-    def reached(self) -> Sheet:
+    def yardsticks(self) -> Sheet:
         """By training, n-gram and reading: how many rows of Table 1 have a ratio to it at or below the paper's."""
         title = "How many rows of Table 1 reach the paper's ratio to an n-gram"
         return self.sheet(title, "yardsticks.csv", views.YARDSTICKS)
+
+    def reached(self, other: str) -> Sheet:
+        """The same of one n-gram, a line a training."""
+        frame = self.read("yardsticks.csv")
+        if not len(frame):
+            return Sheet("")
+        frame = frame[frame["over"] == other]
+        counts = frame.pivot(index="training", columns="reading", values=["valid", "test"])[EACH].astype(str)
+        title = f"How many of {frame['of'].max()} rows reach the paper's ratio to {self.called[other]}"
+        return Sheet(
+            title, _texts([[*line] for line in counts.itertuples()], ["training", *READINGS]), ["yardsticks.csv"]
+        )
 
     def distance(self) -> Sheet:
         """How far each training is from the training and validation perplexities that the paper prints."""
