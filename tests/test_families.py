@@ -1,5 +1,6 @@
 """The other families of networks: what training and scoring ask of them holds as for the feed-forward network."""
 
+import numpy as np
 import pytest
 import torch
 from conftest import architecture, drawn
@@ -50,6 +51,30 @@ def network(request):
 def test_the_name_of_a_family_finds_its_file():
     assert isinstance(build(architecture(3, 5, 4, True), V), Feedforward)
     assert isinstance(build(SHAPES["recurrent"], V).unit, torch.nn.GRU)
+
+
+WIDE = {"feedforward": architecture(4, 5, 3, True)} | SHAPES
+WIDE["transformer"] = architecture(9, 5, 4, family="transformer", layers=2, heads=2)  # four words at a time
+
+
+@pytest.mark.parametrize("name", WIDE)
+def test_what_is_scored_depends_on_the_words_before_alone(name):
+    """At several places of a stream: the probabilities of all words there sum to 1, so the word itself is not among
+    what is known; later words change nothing; and a window alone has the probability that it has among others."""
+    network = drawn(build(WIDE[name], V), 0.7).eval()
+    stream, mark = np.random.default_rng(0).integers(V, size=45).astype(np.int32), 1
+    before, ids = stream[:15], stream[15:]
+    scored = network.score(ids, before, mark)
+    for place in (0, 7, 18, 26):
+        later, total = ids.copy(), 0.0
+        later[place + 1 :] = (later[place + 1 :] + 1) % V
+        assert np.allclose(network.score(later, before, mark)[: place + 1], scored[: place + 1], atol=1e-5)
+        for word in range(V):
+            later[place] = word
+            total += np.exp(float(network.score(later, before, mark)[place]))
+        assert total == pytest.approx(1, abs=1e-4)
+        if not network.in_order:  # a Transformer reads some words at a time, from wherever it begins
+            assert network.score(ids, before, mark, np.array([place]))[0] == pytest.approx(scored[place], abs=1e-5)
 
 
 @pytest.mark.parametrize("sampled", [False, True])
