@@ -23,7 +23,7 @@ SIDE_BY_SIDE := xargs -P $(JOBS) -I {} dvc --wait-for-lock repro --single-item {
 # The stages of a dvc.yaml that a pattern names, side by side.
 stages = dvc stage list --name-only $(1) | { grep -E '(^|:)($(2))@' || true; } | $(SIDE_BY_SIDE)
 
-.PHONY: help repro beyond later table2 table2-repeats ap faithful page bench costs publish search demo verify test test-all soak lint ui lock clean
+.PHONY: help repro beyond later table2 table2-repeats ap faithful page bench costs publish search demo verify test test-all soak mistakes lint ui lock clean
 .DEFAULT_GOAL := help
 
 # Targets in one checkout take turns, line by line: two that make the same result at once would end in DVC's "is busy".
@@ -144,6 +144,9 @@ test-all: lint .venv/peers  ## the same and the comparisons with independent too
 
 soak: .venv/installed  ## half an hour of faults, counted: bad values, damaged files, kills, full disks; reports/soak.md
 	python -m tests.soak
+
+mistakes: .venv/installed  ## mistakes that read ahead or fit on test, planted one at a time: do the tests notice each?
+	python -m tests.mistakes
 
 lint: .venv/installed  ## ruff alone
 	ruff check .
