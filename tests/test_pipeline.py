@@ -21,7 +21,7 @@ from pipeline.running.app import ROOT
 from pipeline.running.tracking import NOTE
 
 TRACKED = ["conf", "pipeline", "experiments", "reports", "dvc.yaml", "README.md", "Makefile", "requirements.txt"]
-TRACKED += [".gitignore", ".dvcignore"]
+TRACKED += [".gitignore", ".dvcignore", "nplm.py"]
 BIN = Path(sys.executable).parent
 
 
