@@ -333,6 +333,7 @@ def test_a_grid_shows_every_job_and_survives_a_failed_one(stage, few, tmp_path):
         "valid",
         "valid_seen",
         "valid_raw",
+        "best_epoch",
         "running",
         "failure",
     ]  # no constant, no test
