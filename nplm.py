@@ -44,10 +44,12 @@ class Model:
         too, as in training. Raises InputError where there are no words.
         """
         words = user_text.words_of(text, self.corpus, tokens)
-        scored = user_text.scored(words, self._model, self.corpus)
-        raw = user_text.scored(words, self._model.model, self.corpus)["log_probability"]
-        scored.insert(2, "raw", raw)
-        return scored if marks else scored[~scored["word"].isin([*self.corpus.counts["marks"]])].reset_index(drop=True)
+        scored = user_text.scored(words, self._model.model, self.corpus, marks).rename(
+            columns={"log_probability": "raw"}
+        )
+        ids = user_text.ids_of(scored["word"].tolist(), self.corpus)
+        scored.insert(1, "log_probability", self._model.treated(scored["raw"].to_numpy(), ids).astype(float))
+        return scored
 
     def perplexity(self, path: str | Path, tokens: bool = False, raw: bool = False, marks: bool = True) -> float:
         """Of the text in a file, over all its words; with share, or raw."""

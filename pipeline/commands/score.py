@@ -36,12 +36,11 @@ def run(given: argparse.Namespace) -> None:
     session = Session(given)
     session.folder(given.model)
     texts = session.texts() if given.by_line else [session.words()]
-    model, marks = session.model(given.model), [*session.corpus.counts["marks"]]
-    parts = [user_text.scored(words, model.model if given.raw else model, session.corpus) for words in texts]
-    if given.no_marks:
-        parts = [part[~part["word"].isin(marks)] for part in parts]
+    model, corpus = session.model(given.model), session.corpus
+    model = model.model if given.raw else model
+    parts = [user_text.scored(words, model, corpus, not given.no_marks) for words in texts]
     table = pd.concat(parts)
-    counted = table["word"].isin(marks)
+    counted = table["word"].isin([*corpus.counts["marks"]])
     number, unknown = int((~counted).sum()), int(table["unknown"].sum())
     sums = {"words": number, "marks": int(counted.sum()), "unknown words": unknown}
     sums["figures"] = f"{'raw' if given.raw else 'with share'}, {'without' if given.no_marks else 'with'} marks"

@@ -7,9 +7,9 @@ some 1,000 tokens. Choose on validation, which is the default, and look at test 
 """
 
 import argparse
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -63,18 +63,17 @@ def _models(given: list[Path]) -> dict[str, dict[int, Path]]:
         made |= {each: record.read(each) for each in there}
     alike: dict[tuple, dict[int, Path]] = {}
     for folder, its in made.items():
-        alike.setdefault((its.name, tuple(_flat(its.config))), {}).setdefault(its.seed, folder)
+        alike.setdefault((its.name, tuple(_settings(its))), {}).setdefault(its.seed, folder)
     flat = {key: dict(key[1]) for key in alike}
     return {_called(key, flat): seeds for key, seeds in alike.items()}
 
 
-def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
-    """Keys, dotted, and values of nested groups, as a command would give them."""
-    for key, value in values.items():
-        if isinstance(value, Mapping):
-            yield from _flat(value, f"{prefix}{key}.")
-        else:
-            yield f"{prefix}{key}", str(value).lower() if isinstance(value, bool) else str(value)
+def _settings(made: record.Record) -> Iterator[tuple[str, str]]:
+    """Keys, dotted, and values of a run, as a command would give them."""
+    from pipeline.running.tracking import flattened
+
+    for key, value in flattened(made.config):
+        yield key, str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _called(key: tuple, flat: dict[tuple, dict[str, str]]) -> str:

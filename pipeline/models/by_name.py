@@ -80,11 +80,15 @@ class Treated:
     share: float
 
     def log_probabilities(self, before: np.ndarray, ids: np.ndarray) -> np.ndarray:
-        return evaluation.apply_share(self.model.log_probabilities(before, ids), ids, self.unseen, self.share)
+        return self.treated(self.model.log_probabilities(before, ids), ids)
+
+    def treated(self, raw: np.ndarray, ids: np.ndarray) -> np.ndarray:
+        """What the model itself gave some ids (T,), with the share."""
+        return evaluation.apply_share(raw, ids, self.unseen, self.share)
 
     def next(self, before: np.ndarray) -> np.ndarray:
         every = np.arange(len(self.unseen))
-        return evaluation.apply_share(self.model.next(before), every, self.unseen, self.share)
+        return self.treated(self.model.next(before), every)
 
 
 @dataclass(frozen=True)
