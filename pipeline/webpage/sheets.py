@@ -132,7 +132,7 @@ class Sheets:
             return Sheet("")
         frame = frame[frame["over"] == other]
         counts = frame.pivot(index="training", columns="reading", values=["valid", "test"])[EACH].astype(str)
-        title = f"How many of {frame['of'].max()} rows reach the paper's ratio to {self.called[other]}"
+        title = f"Rows of {frame['of'].max()} that reach the paper's ratio to {self.called[other]}"
         return Sheet(
             title, _texts([[*line] for line in counts.itertuples()], ["training", *READINGS]), ["yardsticks.csv"]
         )
