@@ -14,7 +14,7 @@ from pipeline.config.stages import Page
 from pipeline.config.tables import read_tables
 from pipeline.data.errors import InputError
 from pipeline.data.files import replacing
-from pipeline.reporting import cells, costs, figures, style, views
+from pipeline.reporting import cells, costs, figures, prose, style, views
 from pipeline.reporting.cells import Cell, Column
 from pipeline.running import app
 from pipeline.webpage import rows
@@ -33,7 +33,8 @@ log = logging.getLogger(__name__)
 
 
 def main(config: Page) -> None:
-    """Writes index.html and ratios.svg into config.out, from the tables and figures in config.reports.
+    """Writes index.html and ratios.svg into config.out, from the tables and figures in config.reports, and these tables
+    into the pages of config.prose.
 
     What other targets than `make repro` leave there is shown where it is there. Links to CSV files, README and log are
     relative: they lead somewhere from config.reports, where the page belongs.
@@ -65,7 +66,9 @@ def main(config: Page) -> None:
             others=dict.fromkeys(
                 sheets.tables[name].section or name for name in sheets.rows if sheets.tables[name].section not in PROSE
             ),
-            leading=sheets.leading() if beside else None,
+            verdict_in_words=prose.between(Path(config.verdict), "verdict"),
+            trainings=sheets.trainings(),
+            summary=sheets.summary(),
             replication=sheets.replication() if beside else None,
             reached=sheets.reached(YARDSTICK),
             claims={name: sheets.claims(name) for name in sheets.tables},
@@ -92,6 +95,8 @@ def main(config: Page) -> None:
     with replacing(out / "index.html") as temporary:
         temporary.write_text(page, encoding="utf-8")
     (out / "ratios.svg").write_text(style.alone(drawn["ratios"]), encoding="utf-8")
+    for file in config.prose:
+        prose.put_tables(Path(file), reports)
     log.info("%s", (out / "index.html").resolve())
 
 

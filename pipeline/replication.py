@@ -1,5 +1,5 @@
-"""Stage replication: Table 1 by several trainings beside the paper's figures, in the README too; how many of its rows
-reach the paper's ratios to n-grams; and how far each training is from the paper's training and validation figures."""
+"""Stage replication: Table 1 by several trainings beside the paper's figures, and the best rows in short; how many rows
+reach the paper's ratios to n-grams; how far each training is from the paper's training and validation figures."""
 
 import logging
 from pathlib import Path
@@ -9,20 +9,20 @@ import pandas as pd
 
 from pipeline.config.stages import Replication
 from pipeline.config.tables import Table, Tables, read_tables
-from pipeline.reporting import readme, table, views
+from pipeline.reporting import costs, table, views
 from pipeline.reporting.cells import laid_out, markdown
 from pipeline.running import app
 
 SPLITS = ("valid", "test")
 YARDSTICK, TRIGRAM = "kn5", "interpolated3"
 READINGS = {"raw": "_raw", "with share": ""}
+LATER = {"one": "best later model", "adapts": "best later model that learns from the text it reads"}
 
 log = logging.getLogger(__name__)
 
 
 def main(config: Replication) -> None:
-    """Writes replication.csv and .md, yardsticks.csv and .md, distance.csv and .md into config.out, and the first table
-    into the README."""
+    """Writes replication, summary, yardsticks and distance, each as .csv and .md, into config.out."""
     registry, reports, out = read_tables(Path(config.tables)), Path(config.reports), Path(config.out)
     every = [
         name for name, each in registry.items() if each.same_corpus and each.short and (reports / each.csv).is_file()
@@ -30,17 +30,22 @@ def main(config: Replication) -> None:
     listed = [registry[name] for name in every if registry[name].column]
     shorts = {each.column: each.short for each in listed}
     built = columns({each.column: table.read_rows(reports, each) for each in listed}, config.more)
+    for name in (name for name in every if registry[name].column):
+        built[f"{registry[name].column}_minutes"] = minutes(costs.read(reports / "costs.csv"), name)
     out.mkdir(parents=True, exist_ok=True)
     for name, frame, view in (
         ("replication", built, views.replication(shorts)),
+        (
+            "summary",
+            summary(built, shorts, registry[config.later], reports),
+            views.SUMMARY,
+        ),
         ("yardsticks", yardsticks(registry, reports, every, config.yardsticks), views.YARDSTICKS),
         ("distance", distance(registry, reports, every), views.DISTANCE),
     ):
         frame.to_csv(out / f"{name}.csv", float_format="%.4f")
         (out / f"{name}.md").write_text(markdown(laid_out(frame, view)), encoding="utf-8")
-    if config.readme:
-        readme.put(Path(config.readme), "replication", (out / "replication.md").read_text(encoding="utf-8"))
-    log.info("%d rows in %s and %s", len(built), out / "replication.md", config.readme)
+    log.info("%d rows in %s", len(built), out / "replication.md")
 
 
 def columns(trained: dict[str, pd.DataFrame], more: list[str]) -> pd.DataFrame:
@@ -58,6 +63,44 @@ def columns(trained: dict[str, pd.DataFrame], more: list[str]) -> pd.DataFrame:
         for whose in ("paper", *trained):
             built[f"{whose}_{split}_ratio"] = built[f"{whose}_{split}"] / built.loc[YARDSTICK, f"{whose}_{split}"]
     return built
+
+
+def minutes(spent: pd.DataFrame, name: str) -> pd.Series:
+    """What training each of a table's networks took, scoring included, the mean over seeds; spent: see costs."""
+    trained = spent[(spent["table"] == name) & spent["stage"].str.startswith("train")]
+    network = trained["item"].str.extract(r"^train\w*-(.+)-\d+$", expand=False)
+    return trained.groupby(network)["seconds"].mean() / 60
+
+
+def summary(built: pd.DataFrame, shorts: dict[str, str], came: Table, reports: Path) -> pd.DataFrame:
+    """The best row of the paper and of each training, Kneser-Ney 5, the rows that the paper does not print, and the
+    best of what came after: raw perplexity, and its ratio to Kneser-Ney 5 of the same column. Best by raw validation.
+
+    built: see columns; shorts: what each training is called, by its columns' first word; came: the table of what came
+    after, whose labels n-grams have here.
+    """
+    networks, ours = built[built["row"].str.startswith("MLP")], next(iter(shorts))
+    lines = {}
+    for whose, trained in ({"paper": "of the paper"} | {each: f"by {short}" for each, short in shorts.items()}).items():
+        best = networks.loc[networks[f"{whose}_valid"].idxmin()]
+        lines[whose] = {"model": f"best row {trained}: {best['row']}"} | _raw(best, whose)
+    for name in (YARDSTICK, *built.index[built["paper_test"].isna()]):
+        label = came.rows[name].row if name in came.rows else built.loc[name, "row"]
+        lines[name] = {"model": label} | _raw(built.loc[name], ours)
+    if (reports / came.csv).is_file():
+        rows = table.read_rows(reports, came)
+        kinds = pd.Series({name: came.rows[name].kind for name in rows.index if came.rows[name].year})
+        for kind, head in LATER.items():
+            best = rows.loc[rows.loc[kinds.index[kinds == kind], "valid_raw"].idxmin()]
+            raw = {split: best[f"{split}_raw"] for split in SPLITS}
+            ratios = {f"{split}_ratio": raw[split] / built.loc[YARDSTICK, f"{ours}_{split}"] for split in SPLITS}
+            lines[kind] = {"model": f"{head}: {best['row']}"} | raw | ratios
+    return pd.DataFrame.from_dict(lines, orient="index").rename_axis("what")
+
+
+def _raw(row: pd.Series, whose: str) -> dict[str, float]:
+    """Of a line of `columns`: what one training has."""
+    return {f"{split}{end}": row[f"{whose}_{split}{end}"] for split in SPLITS for end in ("", "_ratio")}
 
 
 def yardsticks(registry: Tables, reports: Path, names: list[str], over: dict[str, str]) -> pd.DataFrame:

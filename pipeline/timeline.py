@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from pipeline.config.stages import Timeline
 from pipeline.config.tables import KINDS, read_tables
 from pipeline.data.errors import InputError
-from pipeline.reporting import readme, style, table, views
+from pipeline.reporting import style, table, views
 from pipeline.reporting.cells import laid_out, markdown
 from pipeline.running import app
 
@@ -31,8 +31,6 @@ def main(config: Timeline) -> None:
     (out / "timeline.md").write_text(text, encoding="utf-8")
     (out / "steps.md").write_text(markdown(laid_out(walked, views.STEPS)), encoding="utf-8")
     (out / "timeline.svg").write_text(style.alone(draw(built)), encoding="utf-8")
-    if config.readme:
-        readme.put(Path(config.readme), "timeline", text)
     log.info("%d models in %s", len(built), out / "timeline.md")
 
 

@@ -20,8 +20,8 @@ from mlflow import MlflowClient
 from pipeline.running.app import ROOT
 from pipeline.running.tracking import NOTE
 
-TRACKED = ["conf", "pipeline", "experiments", "reports", "dvc.yaml", "README.md", "Makefile", "requirements.txt"]
-TRACKED += [".gitignore", ".dvcignore", "nplm.py"]
+TRACKED = ["conf", "pipeline", "experiments", "reports", "docs", "dvc.yaml", "README.md", "Makefile"]
+TRACKED += ["requirements.txt", ".gitignore", ".dvcignore", "nplm.py"]
 BIN = Path(sys.executable).parent
 
 
@@ -113,10 +113,10 @@ def test_one_command_gives_the_table(project):
     networks = table.loc[table["model"] == "network", "test"]
     assert ratios["kn5"] == pytest.approx(networks / table["test"][13], abs=1e-4)
     markdown = (project.folder / "reports" / "table1.md").read_text()
-    readme = (project.folder / "README.md").read_text()
+    results = (project.folder / "docs" / "results.md").read_text()
     assert all(re.search(rf"\| +{value:.1f} ", markdown) for value in table["test"])
     for valid, test in zip(table["valid_raw"], table["test_raw"], strict=True):
-        assert f" {valid:.1f} / {test:.1f} |" in readme
+        assert f" {valid:.1f} / {test:.1f} |" in results
     assert markdown in project.output
     assert project.output.rstrip().endswith(f"{project.folder}/reports/index.html")
     assert "MLP10" in (project.folder / "reports" / "index.html").read_text()
@@ -143,7 +143,7 @@ def test_all_that_a_stage_opens_is_declared(project):
             stage.get("params", {})
         )
         known |= {f"conf/{module}.yaml", "timings", "checkpoints", "mlflow.db", ".mlflow.lock"}
-        known |= {"README.md"} if module == "replication" else set()
+        known |= {"README.md", "docs/results.md"} if module == "page" else set()
         for file in set(files):
             path = Path(file)
             if project.folder not in path.parents or not path.is_file():  # a folder is opened to be locked, or tried

@@ -17,6 +17,7 @@ from pipeline import claims
 from pipeline.commands import verify
 from pipeline.config.tables import Table
 from pipeline.data.errors import InputError
+from pipeline.reporting import prose
 from pipeline.running import tracking
 from pipeline.running.app import ROOT
 
@@ -161,9 +162,12 @@ def test_the_page_needs_nothing_but_what_is_committed():
         assert listed.stdout, f"{path} is not in git"
 
 
-@pytest.mark.parametrize("table", ["replication.md", "timeline/timeline.md"])
-def test_a_table_of_the_readme_is_the_reports(table):
-    assert (ROOT / "reports" / table).read_text(encoding="utf-8") in README
+@pytest.mark.parametrize("page", ["README.md", "docs/results.md"])
+def test_the_tables_of_a_page_are_those_of_the_reports(page, tmp_path):
+    written = (ROOT / page).read_text(encoding="utf-8")
+    (tmp_path / "page.md").write_text(written, encoding="utf-8")
+    prose.put_tables(tmp_path / "page.md", ROOT / "reports")
+    assert "<!-- table: " in written and (tmp_path / "page.md").read_text(encoding="utf-8") == written
 
 
 def test_the_headline_holds_by_todays_recipe_and_not_by_the_papers_procedure():

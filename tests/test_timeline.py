@@ -8,6 +8,7 @@ from conftest import settings
 
 from pipeline import timeline
 from pipeline.data.errors import InputError
+from pipeline.reporting import prose
 from pipeline.reporting.table import NAMES
 
 TABLE = """seeds: [0]
@@ -50,9 +51,9 @@ def tables(tmp_path):
     return tmp_path
 
 
-def config(tables, readme=""):
+def config(tables):
     places = [f"tables={tables}/lists", f"reports={tables}", f"out={tables}/out", f"timing={tables}/timing.json"]
-    return settings("timeline", "of=[first,second]", "yardstick=one", f"readme={readme}", *places)
+    return settings("timeline", "of=[first,second]", "yardstick=one", *places)
 
 
 def test_models_stand_in_the_order_of_years_with_the_figures_of_their_table(tables):
@@ -71,11 +72,15 @@ def test_the_steps_make_up_the_whole_way(tables):
     assert walked["test_share"].iloc[0] == pytest.approx(math.log(360 / 1.1 / 150) / math.log(4))
 
 
-def test_the_stage_writes_tables_and_picture_and_the_page_between_marks(tables):
-    page = tables / "README.md"
-    page.write_text("before\n<!-- timeline -->\n<!-- end of timeline -->\nafter\n")
-    timeline.main(config(tables, page))
+def test_the_stage_writes_tables_and_a_picture_and_they_go_into_a_page_between_marks(tables):
+    timeline.main(config(tables))
+    page = tables / "page.md"
+    page.write_text("before\n<!-- table: timeline.md -->\n<!-- end of timeline.md -->\nafter\n")
+    prose.put_tables(page, tables / "out")
     assert "| row three" in page.read_text() and page.read_text().endswith("after\n")
+    page.write_text("<!-- table: timeline.md -->")
+    with pytest.raises(InputError, match=r"timeline\.md"):
+        prose.put_tables(page, tables / "out")
     assert "row three, 82" in (tables / "out" / "timeline.svg").read_text()
     assert "50%" in (tables / "out" / "steps.md").read_text()
 

@@ -237,10 +237,10 @@ class Replication(Keys):
     """conf/replication.yaml."""
 
     yardsticks: dict[str, Text] = Field(description="n-grams, each with the row whose figures are the paper's of it")
+    later: Text = Field(description="the table of what came after the paper")
     more: list[Text] = Field(description="rows that the paper does not print")
     tables: InFolder = Field(description="the folder of the lists of tables")
     reports: InFolder = Field(description="the folder in which the stage report writes them")
-    readme: Text = Field(description="a page between whose marks the table is put; empty: none")
     out: Out
     timing: Timing
 
@@ -253,7 +253,6 @@ class Timeline(Keys):
     yardstick: Text = Field(description="the model over whose perplexity the ratios are")
     tables: InFolder = Field(description="the folder of the lists of tables")
     reports: InFolder = Field(description="the folder in which the stage report writes them")
-    readme: Text = Field(description="a page between whose marks the table is put; empty: none")
     out: Out
     timing: Timing
 
@@ -265,6 +264,8 @@ class Page(Keys):
     genres: list[Text] = Field(description="the models drawn genre by genre")
     imaginative: list[Text] = Field(description="the genres of imaginative prose")
     grids: dict[str, Text] = Field(description="maps by n and h: title and file in `reports`")
+    verdict: Text = Field(description="the page with the answer in words, between its marks")
+    prose: list[Text] = Field(description="pages between whose marks tables of `reports` are put")
     tables: InFolder = Field(description="the folder of the lists of tables")
     reports: InFolder = Field(description="the folder of tables and figures that is read")
     out: Out

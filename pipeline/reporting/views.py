@@ -26,7 +26,11 @@ STEPS = [
     *(Column("test", "test, with share"), Column("test_share", "test, share of the way", "{:.0%}")),
 ]
 
-
+SUMMARY = [
+    Column("model", "raw perplexity"),
+    *(Column(name, head, "{:.1f}") for name, head in (("valid", "validation"), ("test", "test"))),
+    Column("valid_ratio / test_ratio", "over Kneser-Ney 5, validation / test", "{:.3f}"),
+]
 YARDSTICKS = [
     *(Column("training", "training"), Column("label", "over"), Column("reading", "reading")),
     *(Column(name, head, "{:d}") for name, head in (("valid", "validation"), ("test", "test"), ("both", "both"))),
@@ -66,6 +70,6 @@ def replication(shorts: dict[str, str]) -> list[Column]:
         *table.columns("row n c h m"),
         both("paper", "the paper", form="{:g}"),
         *(both(whose, short) for whose, short in shorts.items()),
-        *(both(whose, f"{short}, with share", "_share") for whose, short in shorts.items()),
         *(both(w, f"{short}, ratio", "_ratio", "{:.3f}") for w, short in ({"paper": "the paper"} | shorts).items()),
+        *(Column(f"{whose}_minutes", f"{short}, core-minutes", "{:.0f}") for whose, short in shorts.items()),
     ]

@@ -10,7 +10,7 @@ from pipeline.reporting import claims_text, costs, table, views
 from pipeline.reporting.cells import Cell, Column, laid_out
 from pipeline.webpage import rows
 
-YARDSTICK, TRIGRAM, BEST_NGRAM = "kn5", "interpolated3", "best-ngram"
+YARDSTICK, TRIGRAM = "kn5", "interpolated3"
 EACH = [(split, reading) for split in ("valid", "test") for reading in ("raw", "with share")]
 READINGS = [f"{split}, {reading}" for split, reading in EACH]
 WHOLE = "{:,.0f}"
@@ -102,23 +102,9 @@ class Sheets:
         """The tables that are trainings of Table 1, as they stand side by side."""
         return [name for name in self.rows if self.tables[name].column]
 
-    def leading(self) -> Sheet:
-        """Perplexities of Kneser-Ney 5, of the best mixture of n-grams, and of each training's best row by raw
-        validation: valid and test, raw and with the share."""
-        frame = self.read("replication.csv", index_col="name")
-        networks = frame[frame["row"].str.startswith("MLP")]
-        chosen = {
-            "Kneser-Ney 5, interpolated": (YARDSTICK, "recipe"),
-            "best mixture of n-grams": (BEST_NGRAM, "recipe"),
-        }
-        for listed in map(self.tables.get, self.trainings()):
-            name = networks[f"{listed.column}_valid"].idxmin()
-            chosen[f"best MLP row by {listed.short}: {networks.loc[name, 'row']}"] = (name, listed.column)
-        endings = ["valid", "valid_share", "test", "test_share"]
-        figures = [frame.loc[name, [f"{whose}_{each}" for each in endings]].tolist() for name, whose in chosen.values()]
-        frame = pd.DataFrame(figures, columns=endings).assign(model=list(chosen))
-        columns = [Column("model", "model"), *map(Column, endings, READINGS)]
-        return Sheet("Perplexity on the Brown corpus", laid_out(frame, columns), ["replication.csv"])
+    def summary(self) -> Sheet:
+        """The best rows of the paper and of each training, n-grams, and the best of what came later."""
+        return self.sheet("Perplexity on the Brown corpus", "summary.csv", views.SUMMARY)
 
     def yardsticks(self) -> Sheet:
         """By training, n-gram and reading: how many rows of Table 1 have a ratio to it at or below the paper's."""
@@ -166,7 +152,7 @@ class Sheets:
         return sheets
 
     def verdicts(self) -> Sheet:
-        """How many claims of each table hold, do not hold and are open."""
+        """How many claims of each table hold, of how many, and how many are open."""
         lines = []
         for name in (name for name in self.tables if self.there(f"claims/{name}/claims.csv")):
             judged = pd.read_csv(self.reports / f"claims/{name}/claims.csv").groupby(["split", "reading"])["holds"]
@@ -176,7 +162,7 @@ class Sheets:
         if len(times := self.times().view):
             held = pd.Series([cell.more for cell in times["ours"]])
             lines.append(["Speed of training", "", "", "", "", _counts(held)])
-        title = "Claims of the papers: how many hold / do not hold / are open"
+        title = "Claims of the papers: how many hold, of how many"
         return Sheet(title, _texts(lines, ["claims of", *READINGS, "curves, time"]))
 
     def times(self) -> Sheet:
@@ -249,4 +235,5 @@ def _texts(lines: list[list[str]], heads: list[str]) -> pd.DataFrame:
 
 
 def _counts(verdicts: pd.Series) -> str:
-    return " / ".join(str((verdicts == verdict).sum()) for verdict in ("yes", "no", "open")) if len(verdicts) else ""
+    held, still_open = ((verdicts == verdict).sum() for verdict in ("yes", "open"))
+    return (f"{held} of {len(verdicts)}" + f", {still_open} open" * bool(still_open)) if len(verdicts) else ""

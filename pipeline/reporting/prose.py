@@ -1,0 +1,35 @@
+"""Pages that people write, such as the README. Between the marks <!-- table: FILE --> and <!-- end of FILE --> stands a
+Markdown file of reports/; what stands between two other marks, reports/index.html can say too."""
+
+import re
+from pathlib import Path
+
+from markdown_it import MarkdownIt
+from markupsafe import Markup
+
+from pipeline.data.errors import InputError
+from pipeline.data.files import replacing
+
+TABLE = re.compile(r"(<!-- table: (\S+) -->\n).*?(<!-- end of \2 -->)", re.DOTALL)
+
+
+def put_tables(page: Path, reports: Path) -> None:
+    """Puts each table that a page has marks for between them, where reports/ has it."""
+    text = page.read_text(encoding="utf-8")
+    if left := set(re.findall(r"<!-- (?:table:|end of) (\S+) -->", TABLE.sub("", text))):
+        raise InputError(f"{page}: <!-- table: FILE --> and <!-- end of FILE --> stand in pairs: {', '.join(left)}")
+
+    def between(found: re.Match) -> str:
+        file = reports / found[2]
+        return f"{found[1]}\n{file.read_text(encoding='utf-8')}\n{found[3]}" if file.is_file() else found[0]
+
+    with replacing(page) as temporary:
+        temporary.write_text(TABLE.sub(between, text), encoding="utf-8")
+
+
+def between(page: Path, name: str) -> Markup:
+    """As HTML, what stands between <!-- NAME --> and <!-- end of NAME --> in a page, without the comments in it."""
+    found = re.search(rf"<!-- {name} -->\n(.*?)<!-- end of {name} -->", page.read_text(encoding="utf-8"), re.DOTALL)
+    if not found:
+        raise InputError(f"{page}: the marks <!-- {name} --> and <!-- end of {name} --> are not there")
+    return Markup(MarkdownIt().render(re.sub(r"<!--.*?-->", "", found[1])))
