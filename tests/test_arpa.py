@@ -1,5 +1,6 @@
 """Models go to ARPA files and come back; KenLM reads ours and gives the same probabilities."""
 
+import gzip
 import math
 
 import numpy as np
@@ -60,6 +61,36 @@ def test_a_file_of_another_tool_by_hand():
     model = arpa.read(TOY.splitlines(), WORDS)
     log10 = model.log_probabilities(np.array([1]), np.array([2, 1, 3])) / math.log(10)
     assert log10 == pytest.approx([-0.2, -0.2 - 0.3, -0.3 - 0.7])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda text: text.replace("<unk>", "<UNK>"),
+        lambda text: text.replace("ngram 1=4", "ngram 1=4 ").replace("\\2-grams:", "\\2-grams: "),
+        lambda text: "\ufeff" + text,
+        lambda text: text.replace("-0.2\ta b", "-0.2  a b "),
+    ],
+    ids=["<UNK>", "space at the end", "mark of an encoding", "spaces between"],
+)
+@pytest.mark.parametrize("packed", [False, True])
+def test_other_forms_that_tools_read(tmp_path, change, packed):
+    """Packed or not, whatever the file is called."""
+    text = change(TOY).encode()
+    (tmp_path / "toy.arpa").write_bytes(gzip.compress(text) if packed else text)
+    model = arpa.read_file(tmp_path / "toy.arpa", WORDS)
+    assert model.log_probabilities(TOKENS[:0], TOKENS).tolist() == (
+        arpa.read(TOY.splitlines(), WORDS).log_probabilities(TOKENS[:0], TOKENS).tolist()
+    )
+
+
+@pytest.mark.parametrize("space", ["\u00a0", "\u2009", "\u3000"])
+def test_a_word_may_hold_a_space_of_another_kind(space):
+    words = [*WORDS[:4], f"d{space}e"]
+    model = kneser_ney.fit(counts.count(TRAIN, 3, 5), fallback=True)
+    again = arpa.read(arpa.write(model, words), words)
+    log_p = [each.log_probabilities(TOKENS[:0], TOKENS) for each in (model, again)]
+    assert log_p[0] == pytest.approx(log_p[1], abs=1e-5)
 
 
 def test_an_order_without_words_of_ours_is_no_order():

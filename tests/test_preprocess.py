@@ -133,3 +133,62 @@ def test_a_users_text_is_read_as_the_corpus_was(tmp_path, form):
     found = preprocessed(tmp_path, splits, f"corpus.format={form}", "corpus.rare=0")
     words = user_text.words_of(text, found, tokens=form == "tokens")
     assert user_text.ids_of(words, found).tolist() == found.test.tolist()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["हिन्दी", "भाषा", "।"],
+        ["d'e\u0301te\u0301", ",", "Cafe\u0301"],  # accents typed apart
+        ["مُحَمَّد", "می\u200cخواهم"],  # vowels; a joiner within a word
+        ["ภาษาไทย", "👨\u200d👩\u200d👧", "👍🏽", "🇩🇪"],
+        ["don't", "3.14", "½", "x²", "(", "-", "-", ")"],
+    ],
+)
+def test_a_word_keeps_what_is_combined_with_it(words):
+    """As a reader sees it; print has no space before a sign."""
+    assert streamed("lines", [" ".join(words)])[:-2] == words
+
+
+def test_accents_typed_apart_are_the_same_word(tmp_path):
+    """In the corpus and in what is scored with it; not where the key says so."""
+    text = "Le café. Le cafe\u0301. " * 60
+    (tmp_path / "text").write_text(text, encoding="utf-8")
+    found = preprocessed(tmp_path)
+    assert set(found.vocabulary) == {"<unk>", "<p>", "<text>", "Le", "café", "."}
+    for spelled in ("café", "cafe\u0301", "\ufeffcafé"):
+        assert user_text.words_of(spelled, found)[0] == "café"
+    assert "cafe\u0301" in preprocessed(tmp_path, "corpus.normalise=false").vocabulary
+
+
+@pytest.mark.parametrize(
+    ("form", "symbol"), [("plain", "<unk>"), ("lines", "<unk>"), ("tokens", "<p>"), ("tokens", "<text>")]
+)
+def test_a_symbol_of_ours_in_a_text_is_refused_with_its_line(tmp_path, form, symbol):
+    (tmp_path / "text").write_text(f"It rained.\n\nIt {symbol} rained.\n")
+    with pytest.raises(InputError, match=f"text, line 3: {symbol} is a symbol of this project"):
+        preprocessed(tmp_path, f"corpus.format={form}")
+
+
+@pytest.mark.parametrize("ends", ["\r", "\r\n", "\n\ufeff"])
+def test_lines_end_and_files_are_put_together_in_several_ways(tmp_path, ends):
+    """And a user's text is read in the same way."""
+    text = ends.join(["It rained.", "", "It did."] * 50)
+    (tmp_path / "text").write_bytes(text.encode())
+    found = preprocessed(tmp_path, "corpus.rare=0")
+    assert set(found.vocabulary) == {"<unk>", "<p>", "<text>", "It", "rained", "did", "."}
+    assert found.counts["paragraphs"] == 51
+    assert user_text.words_of(f"It{ends}{ends}did", found) == ["It", "<p>", "did", "<p>"]
+
+
+def test_names_of_files_need_not_be_utf8(tmp_path):
+    (tmp_path / "text").mkdir()
+    for k in range(3):
+        (tmp_path / "text" / os.fsdecode(b"caf\xe9_%d.txt" % k)).write_text("It rained. " * 50)
+    assert preprocessed(tmp_path, "corpus.rare=0").texts["name"].iloc[0] == r"caf\udce9_0.txt"
+
+
+def test_half_a_character_is_no_text(tmp_path):
+    (tmp_path / "text").write_text("It rained. " * 50)
+    with pytest.raises(InputError, match="half a character, or a byte that is not UTF-8"):
+        user_text.words_of(os.fsdecode(b"caf\xe9"), preprocessed(tmp_path))

@@ -16,6 +16,7 @@ from mlflow.utils.file_utils import local_file_uri_to_path
 from pipeline import cluster, features, mix, ngram, out_of_vocabulary, train
 from pipeline.commands.__main__ import main
 from pipeline.data import record
+from pipeline.data.errors import InputError
 from pipeline.running import sweep, tracking
 from pipeline.running.app import ROOT
 
@@ -164,6 +165,21 @@ def test_two_at_once_make_each_run_once_and_leave_others_alone(copied):
     assert sorted(run.info.run_name for run in stored().values()) == ["best-ngram-0", "kn3-0"]
     assert {run.info.status for run in stored().values()} == {"FINISHED"}
     assert client.get_run(by_hand).info.status == "RUNNING" and client.get_run(killed).info.status == "KILLED"
+
+
+def test_a_store_of_another_place_is_not_written(copied):
+    """A checkout that was moved or copied: what it said of its files' place leads elsewhere."""
+    client, data = tracking.open_store(), copied / "data" / "brown"
+    client.create_experiment(tracking.experiment_name(data), "file:///elsewhere/mlartifacts")
+    with pytest.raises(InputError, match="came here from /elsewhere/mlartifacts"):
+        tracking.open_experiment(client, data)
+
+
+@pytest.mark.parametrize("sign", "%?")
+def test_a_path_that_no_address_can_hold_is_named(tmp_path, monkeypatch, sign):
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/a{sign}20b/mlflow.db")
+    with pytest.raises(InputError, match="set MLFLOW_TRACKING_URI"):
+        tracking.open_store()
 
 
 def test_a_grid_is_published_by_its_table(copied):

@@ -18,7 +18,7 @@ from pipeline.config import help
 from pipeline.config.base import ROOT
 from pipeline.config.stages import STAGES
 from pipeline.core.common.errors import UnusableError
-from pipeline.data.errors import InputError
+from pipeline.data.errors import InputError, print_anything
 
 DESCRIPTION = f"""What can be done with the models that `make repro` has made.
 
@@ -43,6 +43,7 @@ def main(words: list[str] | None = None) -> int:
     """The exit code: 0; 1 where verify finds a difference; 2 for a mistake of the user's; 130 for Ctrl-C."""
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # one text gains nothing by more
     words = sys.argv[1:] if words is None else words
+    print_anything()
     try:
         if words[:1] and words[0] in STAGES:
             return _stage(words[0], words[1:])

@@ -64,6 +64,7 @@ class Corpus(Keys):
     raw: Text = Field(description="folder with the texts, or one text")
     format: Annotated[str, AfterValidator(_format)] = Field(description="a file of pipeline/core/readers")
     encoding: Annotated[str, AfterValidator(_encoding)] = Field(description="such as utf-8, utf-16 or latin-1")
+    normalise: bool = Field(description="to Unicode's form NFC, in which é is one character, however it was typed")
     marks: list[Literal["paragraph", "text"]] = Field(description="after which a mark stands")
     texts: Count = Field(description="only the first so many; 0 for all")
     fold: bool = Field(description="lower case, and one symbol for every word with a digit")

@@ -20,7 +20,9 @@ from pipeline.data.errors import InputError
 from pipeline.data.files import replacing
 
 MARKS = ("<s>", "</s>")  # of sentences: this project has none, and other tools insist on them
+SHOUTED = "<UNK>"  # as some tools write <unk>
 IMPOSSIBLE = -99  # how the format writes a probability of zero
+GZIP = b"\x1f\x8b"  # the first bytes of what gzip packed
 SAMPLE = 20  # contexts of each length after which probabilities are summed
 ROUNDED = 0.01  # by which a sum may be off
 
@@ -179,7 +181,7 @@ def _sections(lines: Iterable[str], ids: dict[str, int]) -> list[tuple[np.ndarra
 
     number = 0
     for number, line in enumerate(lines, start=1):
-        line = line.rstrip("\r\n")
+        line = line.rstrip("\r\n \t")
         if not found:
             found = line == "\\data\\"
         elif not line.strip():
@@ -199,7 +201,7 @@ def _sections(lines: Iterable[str], ids: dict[str, int]) -> list[tuple[np.ndarra
         elif not k:
             fail(number, f"neither a size nor a section: {line[:60]!r}")
         else:
-            parts = line.split()
+            parts = re.split(r"[ \t]+", line.lstrip(" \t"))  # a word may hold a space of another kind
             if len(parts) not in (k + 1, k + 2):
                 fail(number, f"not 'log10 P, {k} words, log10 back-off': {line[:60]!r}")
             try:
@@ -209,7 +211,7 @@ def _sections(lines: Iterable[str], ids: dict[str, int]) -> list[tuple[np.ndarra
             if p > 0 or math.isnan(p) or not math.isfinite(backoff):
                 fail(number, f"no log10 of a probability, or no finite back-off: {line[:60]!r}")
             seen += 1
-            words = [ids.get(word) for word in parts[1 : k + 1]]
+            words = [ids.get(UNKNOWN if word == SHOUTED and word not in ids else word) for word in parts[1 : k + 1]]
             if None not in words:
                 rows.append((words, p, backoff, number))
             elif parts[k] != MARKS[0] and p > IMPOSSIBLE:  # nothing predicts a beginning
@@ -222,9 +224,10 @@ def read_file(path: Path, vocabulary: list[str]) -> Backoff:
     """The model of an ARPA file, .gz or not. Raises InputError where it is none."""
     if not path.is_file():
         raise InputError(f"ngram.path={path}: no such file")
-    opened = gzip.open if path.suffix == ".gz" else open
+    with path.open("rb") as file:
+        opened = gzip.open if file.read(2) == GZIP else open
     try:
-        with opened(path, "rt", encoding="utf-8") as lines:
+        with opened(path, "rt", encoding="utf-8-sig") as lines:
             return read(lines, vocabulary)
     except (UnicodeDecodeError, EOFError, gzip.BadGzipFile) as error:
         raise InputError(f"ngram.path={path}: not UTF-8 text, or cut short: {error}") from error

@@ -40,7 +40,8 @@ def replacing(path: Path) -> Iterator[Path]:
 def write_json(path: Path, values: dict) -> None:
     """Indented, keys in the order given, at once or not at all."""
     with replacing(path) as temporary:
-        temporary.write_text(json.dumps(values, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        text = json.dumps(values, indent=2, ensure_ascii=False) + "\n"
+        temporary.write_text(text, encoding="utf-8", errors="backslashreplace")  # half a character as JSON has it
 
 
 def read_json(path: Path) -> dict:

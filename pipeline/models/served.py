@@ -10,6 +10,7 @@ from pathlib import Path
 
 import mlflow
 import pandas as pd
+from mlflow.exceptions import MlflowException
 from mlflow.models import ModelSignature, set_model
 from mlflow.pyfunc import PythonModel
 from mlflow.types import ColSpec, DataType, Schema
@@ -23,6 +24,7 @@ from pipeline.models import by_name, user_text
 
 LONGEST = 100_000  # characters of a text, some 20,000 words; the answer takes twenty times as many
 EXAMPLE = pd.DataFrame({"text": ["The jury said that the election was fair."]})
+NO_TEXT = 'no column `text`: send such as {"dataframe_records": [{"text": "It was fair."}]}'
 WORD = [
     Property("word", DataType.string),
     Property("log_probability", DataType.double),  # natural
@@ -52,8 +54,10 @@ class Served(PythonModel):
 
     def predict(self, context, model_input: pd.DataFrame, params: dict | None = None) -> pd.DataFrame:
         """One line a text: its words, marks included, each with its natural-log probability, and the perplexity; or
-        why there are none."""
-        texts = model_input["text"] if "text" in model_input else [None] * len(model_input)
+        why there are none. A request without a column `text` is refused: MLflow drops other columns, rows with them."""
+        if "text" not in model_input:
+            raise MlflowException.invalid_parameter_value(NO_TEXT)
+        texts = model_input["text"]
         # As objects: a perplexity that is not there is null then, where NaN is no JSON.
         return pd.DataFrame([self._answer(each) for each in texts], dtype=object)
 

@@ -2,6 +2,7 @@
 
 import io
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import chain, product
@@ -35,7 +36,12 @@ def words_of(text: str, corpus: Corpus, tokens: bool = False) -> list[str]:
     """
     if "\0" in text:
         raise InputError("NUL characters, so no text, or UTF-16 without its mark: convert it, for example with iconv")
-    lines = io.StringIO(text)  # breaks where a corpus's files do, at line feeds alone
+    if broken := re.search("[\ud800-\udfff]", text):
+        raise InputError(f"{broken[0]!r} is half a character, or a byte that is not UTF-8: convert it with iconv")
+    text = text.replace("\ufeff", "")  # the mark of an encoding
+    if not tokens and corpus.counts.get("normalised", corpus.counts["format"] not in PRINTED):
+        text = unicodedata.normalize("NFC", text)
+    lines = io.StringIO(text, newline=None)  # breaks where a corpus's files do
     pieces = list(_tokenised(lines, corpus) if tokens else _printed(lines, corpus))
     if not any(words for words, _ in pieces):
         raise InputError("no words in the text")

@@ -21,7 +21,7 @@ from omegaconf.errors import OmegaConfBaseException
 from pipeline.config import check
 from pipeline.config.base import ROOT
 from pipeline.core.common.errors import UnusableError
-from pipeline.data.errors import InputError
+from pipeline.data.errors import InputError, print_anything
 from pipeline.data.files import write_timing
 from pipeline.running.messages import worded
 from pipeline.running.places import claimed, cost
@@ -46,6 +46,7 @@ def run(stage: str, main: Callable[..., None], timed: bool = False) -> None:
     failed job leaves its reason in its folder and the others go on.
     """
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends a stage as Ctrl-C does
+    print_anything()
     sys.argv[1:] = _with_own_folder(check.added(sys.argv[1:]))
     OmegaConf.register_new_resolver("timing", lambda out: check.timing_of(stage, out), replace=True)
     # Hydra's own handler prints hints over several lines and exits; with this set, errors reach us whole.

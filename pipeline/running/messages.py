@@ -12,6 +12,11 @@ MESSAGES = {
         "example with iconv, or give corpus.encoding=utf-16-le"
     ),
     "encoding": "{file}, line {line}: not {encoding}; convert it, for example with iconv, or give corpus.encoding",
+    "own symbol": (
+        "{file}, line {line}: {symbol} is a symbol of this project; plain text would have it as several words, and "
+        "tokenised text as a mark: take it out, or give another word in its place; rare words in tokenised text may "
+        "be <unk> (corpus.format=tokens)"
+    ),
     "release": (
         "{file}, {text}: neither UTF-8 nor {encoding}; give corpus.encoding=latin-1, which every text can be read as"
     ),

@@ -27,6 +27,7 @@ from urllib.parse import unquote
 from pipeline.config.base import ROOT
 from pipeline.core.common.errors import UnusableError
 from pipeline.data import record
+from pipeline.data.errors import InputError
 from pipeline.data.files import read_json
 from pipeline.running import paper
 from pipeline.running.messages import worded
@@ -195,15 +196,17 @@ def open_store() -> "MlflowClient":
     """A client of the store, which is made if it is not there.
 
     One process makes a SQLite file, and beside its place: two would break it, and MLflow can't go on from half its
-    tables, which a killed one would leave.
+    tables, which a killed one would leave. Raises InputError where no address can name the file.
     """
+    if (file := _sqlite_file()) and re.search("[%?]", str(file)):
+        raise InputError(f"{file}: an address of SQLite can't hold % and ?: set MLFLOW_TRACKING_URI=sqlite:///FILE")
     library = mlflow()
     from mlflow.db import upgrade
     from mlflow.store.db import utils
 
     utils.MAX_RETRY_COUNT = 0  # or MLflow waits 102 seconds before it says that a database can't be opened
     with store_lock():
-        if (file := _sqlite_file()) and not file.exists():
+        if file and not file.exists():
             new = file.with_name(f"{file.name}.new")
             for left in file.parent.glob(f"{new.name}*"):  # by a process that was killed
                 left.unlink()
@@ -222,12 +225,19 @@ def store_lock():
 
 
 def open_experiment(client: "MlflowClient", data: Path) -> str:
-    """The id of a corpus's experiment, which is made if it is not there. Runs of killed processes are ended."""
+    """The id of a corpus's experiment, which is made if it is not there. Runs of killed processes are ended. Raises
+    InputError where the store is of another place, whose files it would write: a checkout was moved or copied."""
     with store_lock():
         experiment = client.get_experiment_by_name(experiment_name(data))
         # MLflow would put files below whatever folder it is called in.
         files = (_sqlite_file().parent / "mlartifacts").as_uri() if _sqlite_file() else None
         place = experiment.experiment_id if experiment else client.create_experiment(experiment_name(data), files)
+    there = experiment.artifact_location if experiment and files else files
+    if there != files and there.endswith("/mlartifacts"):
+        raise InputError(
+            f"{_sqlite_file()} came here from {unquote(there.removeprefix('file://'))}, as does a checkout that was "
+            "moved or copied: `rm mlflow.db && make publish` builds it again from the results"
+        )
     for run in client.search_runs([place], "status = 'RUNNING'"):
         host, *process = run.data.tags.get(PROCESS, "").split() or [""]
         if host == platform.node() and not _lives(*map(int, process)):

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from functools import partial
 
+from pipeline.core.common.symbols import UNKNOWN
 from pipeline.core.text.files import texts_of
 from pipeline.core.text.pieces import PLAIN, Piece, paragraphs
 
@@ -12,4 +13,4 @@ def pieces(lines: Iterable[str]) -> Iterator[Piece]:
     return paragraphs(lines, PLAIN.findall)
 
 
-texts = partial(texts_of, pieces=pieces)
+texts = partial(texts_of, pieces=pieces, symbols=UNKNOWN)

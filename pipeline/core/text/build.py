@@ -76,6 +76,7 @@ def build(corpus: Settings, watch: Watcher) -> Built:
         "unseen_words": int(unseen.sum()),
         "unseen_tokens": {split: int(each[unseen].sum()) for split, each in frequency.items()},
         "digest": digest(*splits.values()),
+        **({"normalised": True} if corpus.normalise else {}),
         **({"removed": removed} if removed else {}),
     }
     return Built(words, splits, _text_table(corpus, kept, boundaries), counts, measured)

@@ -7,22 +7,25 @@ from pathlib import Path
 from pipeline.core.common.errors import UnusableError, Watcher
 from pipeline.core.common.settings import Settings
 from pipeline.core.common.splits import SPLITS
-from pipeline.core.text.pieces import Piece
+from pipeline.core.text.pieces import Piece, composed
 
 LONGEST = 1 << 20  # characters of a line that are read at a time, and of a word
 
 
 def texts_of(
-    corpus: Settings, watch: Watcher, pieces: Callable[[Iterable[str]], Iterator[Piece]]
+    corpus: Settings, watch: Watcher, pieces: Callable[[Iterable[str]], Iterator[Piece]], symbols: str = ""
 ) -> Iterator[tuple[str, Iterator[Piece]]]:
     """Name and pieces of each text, in the order of the stream: files by name, or a file a split.
 
-    corpus: conf/corpus; pieces: of the lines of one text. Raises UnusableError where there are no such files.
+    corpus: conf/corpus; pieces: of the lines of one text; symbols: the pattern of what a reader would misread, a symbol
+    of ours. Raises UnusableError where there are no such files, and for such a symbol.
     """
     paths = files(corpus)
     watch.begin(sum(path.stat().st_size for path in paths))
     for path in paths:
-        yield path.name, pieces(lines(path, corpus.encoding, watch))
+        name = path.name.encode(errors="backslashreplace").decode()  # which need not be UTF-8
+        read = _without(symbols, name, lines(path, corpus.encoding, watch))
+        yield name, pieces(composed(read) if corpus.normalise else read)
 
 
 def files(corpus: Settings) -> list[Path]:
@@ -45,11 +48,18 @@ def files(corpus: Settings) -> list[Path]:
     return chosen
 
 
+def _without(symbols: str, name: str, read: Iterable[str]) -> Iterator[str]:
+    for number, line in enumerate(read, start=1):
+        if symbols and (held := re.search(symbols, line)):
+            raise UnusableError("own symbol", file=name, line=number, symbol=held[0])
+        yield line
+
+
 def lines(path: Path, encoding: str, watch: Watcher) -> Iterator[str]:
     """The lines of a file, very long ones in parts. Raises UnusableError for what is not of the encoding."""
     number, rest = 1, ""
     try:
-        with path.open(encoding=encoding, newline="\n") as file:
+        with path.open(encoding=encoding) as file:
             while read := file.readline(LONGEST):
                 watch.advance(len(read))  # about as many bytes
                 line, rest = rest + read, ""
@@ -58,7 +68,7 @@ def lines(path: Path, encoding: str, watch: Watcher) -> Iterator[str]:
                 if len(read) == LONGEST and not read.endswith("\n"):
                     line, rest = _whole_words(line)
                 if line:
-                    yield line if number > 1 else line.removeprefix("\ufeff")  # the mark of an encoding
+                    yield line.replace("\ufeff", "")  # the mark of an encoding, of each file that was put together
                 number += read.endswith("\n")
     except UnicodeError as error:
         if isinstance(error, UnicodeDecodeError):  # else UTF-16's own mark is not there

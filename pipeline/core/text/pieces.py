@@ -5,15 +5,18 @@ memory. A line that is given in parts ends with the part that ends with a newlin
 """
 
 import re
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
+
+import regex
 
 from pipeline.core.common.symbols import NUMBER, PARAGRAPH, TEXT
 
 Piece = tuple[list[str], bool]  # words, and whether a paragraph ends with them
 
-# Of printed text words are runs of letters and digits, apostrophes and points inside them kept (don't, 3.14); each
-# other sign is a word of its own.
-PLAIN = re.compile(r"\w+(?:['’.,]\w+)*|[^\w\s]")
+# Of printed text words are runs of letters, their marks, and digits, apostrophes and points inside them kept (don't,
+# 3.14); each other sign is a word of its own, with what is combined with it. `re` takes marks for signs.
+PLAIN = regex.compile(r"[\w\p{N}]+(?:['’.,][\w\p{N}]+)*|(?!\s)\X")
 
 
 def paragraphs(lines: Iterable[str], words_of: Callable[[str], list[str]]) -> Iterator[Piece]:
@@ -37,6 +40,11 @@ def paragraphs_by_line(lines: Iterable[str], words_of: Callable[[str], list[str]
         yield words_of(line), ends
     if not ends:
         yield [], True
+
+
+def composed(lines: Iterable[str]) -> Iterator[str]:
+    """Lines in Unicode's form NFC, in which é is one character, however it was typed."""
+    return (unicodedata.normalize("NFC", line) for line in lines)
 
 
 def fold(words: Sequence[str]) -> list[str]:
