@@ -90,8 +90,11 @@ def draw(built: pd.DataFrame) -> str:
         for (kind, label), colour in zip(KINDS.items(), style.COLOURS, strict=False):
             part = built[built["kind"] == kind]
             axes.plot(part["year"], part["test"], marks[kind], color=colour, label=label)
-        best = built.groupby("year")["test"].min().cummin()
-        axes.step(best.index, best, where="post", linewidth=1, color=style.INK, alpha=0.4, label="the best so far")
+        by_year = built.sort_values(["year", "valid"]).groupby("year").first()
+        best = by_year[by_year["valid"] == by_year["valid"].cummin()]["test"]
+        path = best.reindex(by_year.index).ffill()
+        label = "the best so far, by validation"
+        axes.step(path.index, path, where="post", linewidth=1, color=style.INK, alpha=0.4, label=label)
         axes.set_yscale("log")
         ticks = [tick for tick in (100, 125, 150, 175, 200, 250, 300, 350, 400) if tick < 1.1 * built["test"].max()]
         axes.set_yticks(ticks, map(str, ticks))

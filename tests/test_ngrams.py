@@ -8,6 +8,7 @@ from conftest import brown_contexts
 
 from pipeline.core.common import evaluation
 from pipeline.core.ngrams import bins, counts, interpolated
+from pipeline.core.ngrams.cache import Cache, earlier
 
 V = 7
 TRAIN = np.random.default_rng(0).integers(1, V - 1, 300)  # 0 and 6 never occur
@@ -91,3 +92,29 @@ def test_brown_figures(brown, brown_trigram):
         for split in ("train", "valid", "test")
     ]
     assert found == [pytest.approx(31.97, abs=0.005), pytest.approx(355.8, abs=0.05), pytest.approx(329.8, abs=0.05)]
+
+
+@pytest.mark.parametrize("length", [1, 3, 50])
+def test_what_a_cache_holds_is_what_a_loop_finds(length):
+    found = earlier(VALID, length)
+    assert found.tolist() == [(VALID[max(0, t - length) : t] == VALID[t]).sum() for t in range(len(VALID))]
+
+
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("read", [0, 1, 5, 40])
+def test_a_cache_is_a_distribution_and_knows_nothing_of_what_comes(order, read):
+    """After nothing, little, and more than it holds; word by word as at once."""
+    cache, before, ids = Cache(order, 7, V), TRAIN[:read], VALID[:30]
+    every = np.array([cache.log_probabilities(before, np.array([word]))[0] for word in range(V)])
+    assert np.exp(every).sum() == pytest.approx(1) and cache.next(before) == pytest.approx(every)
+    alone = [cache.log_probabilities(np.append(before, ids[:t]), ids[t : t + 1])[0] for t in range(len(ids))]
+    assert cache.log_probabilities(before, ids) == pytest.approx(np.array(alone))
+
+
+def test_a_cache_by_hand():
+    """After "1 2 1 2 3 1" of seven words: P_1(2) = (2 + 1/7) / 7, and both times a 2 followed a 1."""
+    ids, before = np.array([2]), np.array([1, 2, 1, 2, 3, 1])
+    unigram = (2 + 1 / 7) / 7
+    assert Cache(1, 9, 7).log_probabilities(before, ids)[0] == pytest.approx(np.log(unigram))
+    assert Cache(2, 9, 7).log_probabilities(before, ids)[0] == pytest.approx(np.log((2 + unigram) / 3))
+    assert Cache(2, 3, 7).log_probabilities(before, ids)[0] == pytest.approx(np.log((1 + (1 + 1 / 7) / 4) / 2))

@@ -188,11 +188,12 @@ def test_repeated_it_does_nothing_and_a_comment_or_a_multirun_changes_nothing(pr
 def test_pulled_results_need_no_training(project, tmp_path):
     """The lines of docs/use.md, with a folder as the remote and an empty cache: make repro runs no stage."""
     page = (ROOT / "docs" / "use.md").read_text(encoding="utf-8")
-    host, user = re.findall(r"^((?:dvc remote|dvc pull).*?)(?:  #.*)?$", page, re.M)
-    identity = ("-c", "user.name=t", "-c", "user.email=t@example.org")
+    host, commit, user = re.findall(r"^((?:dvc remote|git commit|make pull).*?)(?:  +#.*)?$", page, re.M)
     project.run("bash", "-euc", host.replace("URL", str(tmp_path / "remote")))
-    project.run("git", "add", *TRACKED, "dvc.lock", ".dvc/config")
-    project.run("git", *identity, "commit", "-qm", "results, and where they are")
+    project.run("git", "config", "user.name", "t")
+    project.run("git", "config", "user.email", "t@example.org")
+    project.run("git", "add", *TRACKED, "dvc.lock")
+    project.run("bash", "-euc", commit)
     clone = Project(tmp_path / "clone")
     project.run("git", "clone", "--quiet", project.folder, clone.folder)
     clone.run("dvc", "config", "--local", "cache.dir", str(tmp_path / "empty"))

@@ -32,24 +32,24 @@ def test_every_make_target_of_the_readme_exists():
     assert {a or b for a, b in named} <= targets
 
 
+STAGES = "|".join(file.stem for file in (ROOT / "conf").glob("*.yaml"))
 COMMANDS = [
     command
     for file in (ROOT / "README.md", *(ROOT / "docs").glob("*.md"))
-    for command in re.findall(r"-m (pipeline\.\w+[^`#\n]*)", file.read_text(encoding="utf-8"))
+    for command in re.findall(rf"(?:-m pipeline\.|nplm )((?:{STAGES}) [^`#\n]*)", file.read_text(encoding="utf-8"))
     if file.name != "extend.md"  # which another test follows step by step
     and "$" not in command  # a script of the shell: AP's, which test_preprocess.py reads
 ]
-STAGES = {file.stem for file in (ROOT / "conf").glob("*.yaml")}
 
 
-@pytest.mark.parametrize("command", [command for command in COMMANDS if re.split(r"[. ]", command)[1] in STAGES])
+@pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_of_a_stage_in_the_documentation_composes(command):
     """Hydra resolves it without running it. Those of models are run in test_pipeline.py."""
-    module, *words = shlex.split(command)
-    overrides = [word for word in words if word != "-m"]
+    stage, *words = shlex.split(command)
+    overrides = [word for word in words if word not in ("-m", "--help")]
     if "-m" in words:  # a grid: its first job
         overrides = [re.sub(r"=([^,]+),.*", r"=\1", word) for word in overrides]
-    composed(module.removeprefix("pipeline."), *overrides)
+    composed(stage, *overrides)
 
 
 def test_every_stage_that_a_command_of_dvc_names_is_in_the_pipeline():

@@ -10,14 +10,15 @@ from pipeline.config.base import Above0, Amount, Count, Int, Keys, Text
 class Ngram(Keys):
     """conf/ngram/<name>.yaml over the values of conf/ngram.yaml, which stand for what a kind does not use."""
 
-    kind: Literal["interpolated", "kneser_ney", "class", "arpa"] = Field(description="arpa: read from `path`")
+    kind: Literal["interpolated", "kneser_ney", "class", "cache", "arpa"] = Field(description="arpa: read from `path`")
     order: Int = Field(ge=1, lt=1000, description="n")
     tolerance: Above0 = Field(description="interpolated: EM ends when the mean log-likelihood rises by less")
     backoff: bool = Field(description="kneser_ney, class: the back-off form instead of the interpolated one")
     drop: bool = Field(description="kneser_ney, class: n-grams of order >= 3 seen once are left out")
     fallback: bool = Field(description="kneser_ney: fixed discounts where the counts leave them undefined")
     classes: Count = Field(description="class: how many")
-    added: Amount = Field(description="class: to how often each word comes in its class; SRILM adds 1")
+    added: Amount = Field(0.0, description="class: to how often each word comes in its class; SRILM adds 1")
+    length: Count = Field(0, description="cache: words that it holds")
     path: Text = Field(description="arpa: a file that this or another tool wrote, .gz or not")
 
     @model_validator(mode="after")
@@ -26,6 +27,8 @@ class Ngram(Keys):
             raise ValueError(f"ngram.order={self.order}: deleted interpolation is the paper's trigram, order 3")
         if (self.kind == "class") != (self.classes > 0):
             raise ValueError(f"ngram.classes={self.classes}: a class model, and it alone, has classes")
+        if (self.kind == "cache") != (self.length > 0) or (self.kind == "cache" and self.order > 2):
+            raise ValueError(f"ngram.length={self.length}: a cache, and it alone, has one, and its order is 1 or 2")
         if (self.kind == "arpa") != bool(self.path):
             raise ValueError(f"ngram.path={self.path!r}: an arpa model, and it alone, has a file")
         return self

@@ -12,6 +12,7 @@ from tqdm import tqdm
 from pipeline.config.ngram import Ngram
 from pipeline.core.common import evaluation, mixture
 from pipeline.core.ngrams import bins, build, counts, interpolated
+from pipeline.core.ngrams.cache import Cache
 from pipeline.data import ngrams, record
 from pipeline.data.corpus import Corpus
 from pipeline.data.errors import InputError
@@ -47,6 +48,8 @@ class NgramModel:
         return self.counted.log_probabilities(before, ids)
 
     def next(self, before: np.ndarray) -> np.ndarray:
+        if isinstance(self.counted, Cache):  # it would hold the other words of the stream below
+            return self.counted.next(before)
         # One stream in which each word of the vocabulary stands after the same context.
         context = before[len(before) - min(self.counted.order - 1, len(before)) :]
         stream = np.concatenate([np.tile(context, (self.words, 1)), np.arange(self.words)[:, None]], 1)
@@ -167,7 +170,7 @@ def _without_share(name: str, corpus: Corpus, tables: Sequence[Path], clusters: 
     if made.stage == "ngram":
         try:
             with tqdm(desc=f"counting for {made.name}", bar_format="{desc}", leave=False, disable=None):
-                counted = ngrams.fit(Ngram.model_validate({"added": 0.0} | made.config["ngram"]), corpus, clusters)
+                counted = ngrams.fit(Ngram.model_validate(made.config["ngram"]), corpus, clusters)
         except InputError as error:
             raise InputError(f"{folder} can't be counted again: {error}") from error
         return NgramModel(counted, len(corpus.vocabulary))

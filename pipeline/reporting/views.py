@@ -18,7 +18,7 @@ TIMELINE = [
     ),
     *(Column(split, f"{split}, with share") for split in SPLITS),
     *(Column(f"{split}_raw", f"{split}, raw") for split in SPLITS),
-    Column("test_ratio", "test, raw, over Kneser-Ney 5 (95 %)", "{:.3f}"),
+    Column("test_ratio", "test, raw, over Kneser-Ney 5 (95 % over texts)", "{:.3f}"),
 ]
 STEPS = [
     *(Column(name, name) for name in ("what", "from", "to")),

@@ -5,7 +5,7 @@ from typing import Protocol
 import numpy as np
 
 from pipeline.core.common.settings import Settings
-from pipeline.core.ngrams import classes, counts, interpolated, kneser_ney
+from pipeline.core.ngrams import cache, classes, counts, interpolated, kneser_ney
 
 
 class Model(Protocol):
@@ -29,6 +29,8 @@ def fit(
     """
     if ngram.kind == "interpolated":
         return interpolated.fit(train, valid, vocabulary, ngram.tolerance)
+    if ngram.kind == "cache":
+        return cache.Cache(ngram.order, ngram.length, vocabulary)
     if ngram.kind == "class":
         return classes.fit(train, of_words, ngram.order, ngram.added, ngram.backoff, ngram.drop)
     counted = counts.count(train, ngram.order, vocabulary)
