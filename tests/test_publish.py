@@ -131,7 +131,10 @@ def test_a_published_model_says_what_the_command_says(root, tmp_path, monkeypatc
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'mlflow.db'}")
     publish(root, name)
     assert f"{name}, is nplm@best, version 1" in capsys.readouterr().out
+    (tmp_path / "pipeline.py").write_text("mine = True")
     loaded = mlflow.pyfunc.load_model("models:/nplm@best")
+    mine = "import sys; sys.path.insert(0, '.'); import mlflow, pipeline; mlflow.pyfunc.load_model('models:/nplm@best')"
+    subprocess.run([sys.executable, "-c", f"{mine}; assert pipeline.mine"], cwd=tmp_path, check=True)
     text = "The jury said that it was fair."
     (tmp_path / "text.txt").write_text(text)
     own, _, table = name.partition("-") if name != "best-ngram" else (name, "", "table1")

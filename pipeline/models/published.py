@@ -1,8 +1,12 @@
 """Brings MLflow's store in line with the results of a checkout: runs, grids and models."""
 
 import os
+import re
 import shutil
+import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import mlflow
@@ -30,6 +34,7 @@ STORE_ERRORS = (MlflowException, SQLAlchemyError, OSError, ImportError)
 FOLDERS = ("predictions", "clusters", "features")  # of results, below a checkout
 BROWN, BEST_NGRAM = "brown", "best-ngram"
 MODEL, ALIAS = "nplm", "best"
+PACKAGE = "nplm_pipeline"  # the code within a model: whoever loads it may have a pipeline.py
 
 
 def publish(root: Path, names: list[str] | None) -> None:
@@ -140,12 +145,12 @@ class Publisher:
     def log_model(self, name: str, folder: Path, run: str) -> str:
         """Logs a result's model in its run; its id."""
         ended = self.client.get_run(run).info.end_time
-        with tempfile.TemporaryDirectory() as temporary, mlflow.start_run(run):
+        with tempfile.TemporaryDirectory() as temporary, _renamed(Path(temporary)) as code, mlflow.start_run(run):
             logged = mlflow.pyfunc.log_model(
                 name=name,
-                python_model=served.__file__,
+                python_model=str(code / "models" / "served.py"),
                 artifacts={"model": str(self._packed(folder, Path(temporary, "model")))},
-                code_paths=[str(ROOT / "pipeline")],
+                code_paths=[str(code)],
                 signature=served.SIGNATURE,
                 input_example=served.EXAMPLE,
                 pip_requirements=str(ROOT / "requirements.txt"),
@@ -178,3 +183,20 @@ class Publisher:
         version = same[0] if same else self.client.create_model_version(MODEL, source, model_id=model_id)
         self.client.set_registered_model_alias(MODEL, ALIAS, version.version)
         return str(version.version)
+
+
+@contextmanager
+def _renamed(folder: Path) -> Iterator[Path]:
+    """A copy of the package `pipeline` under another name, which can be imported inside the block: MLflow does."""
+    target = folder / PACKAGE
+    shutil.copytree(ROOT / "pipeline", target, ignore=shutil.ignore_patterns("__pycache__"))
+    for file in target.rglob("*.py"):
+        text = file.read_text(encoding="utf-8")
+        file.write_text(re.sub(r"\bpipeline(?=\.|\s+import\b)", PACKAGE, text), encoding="utf-8")
+    sys.path.insert(0, str(folder))
+    try:
+        yield target
+    finally:
+        sys.path.remove(str(folder))
+        for name in [name for name in sys.modules if name.partition(".")[0] == PACKAGE]:
+            del sys.modules[name]
