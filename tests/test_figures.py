@@ -117,6 +117,13 @@ FIGURES = {
     "recipe-reached": lambda: reached("table1", "kn5", "kn5")[:2],
     "procedure-reached": lambda: reached("faithful", "kn5", "kn5")[:2],
     "longer-reached": lambda: reached("faithful20", "kn5", "kn5")[:2],
+    "cite": lambda: [
+        *cells("replication.csv", "row == 'MLP2'", "recipe_valid, recipe_test"),
+        *cells("replication.csv", "name == 'kn5'", "recipe_valid, recipe_test"),
+        *claim("table1", HEADLINE, "ours"),
+        *claim("table1", HEADLINE, "paper", ".0f"),
+        *cells("replication.csv", "name == 'best-ngram'", "recipe_valid, recipe_test"),
+    ],
     "paper-headline": lambda: claim("table1", HEADLINE, "paper", ".0f"),
     "recipe-headline": lambda: [
         *claim("table1", HEADLINE, "ours"),
