@@ -99,9 +99,19 @@ def begun(command: list[str], epoch: int, stage) -> subprocess.Popen:
 def killed(command: list[str], stage) -> None:
     """Runs a training, and kills it and its processes when its first epoch has ended."""
     process = begun(command, 1, stage)
-    for each in [*psutil.Process(process.pid).children(recursive=True), process]:  # torchrun's would live on
+    children = psutil.Process(process.pid).children(recursive=True)
+    for each in [*children, process]:  # torchrun's would live on
         each.kill()
     process.communicate()
+    while any(map(lives, children)):  # a busy system takes its time, and they hold the training's lock
+        time.sleep(0.01)
+
+
+def lives(process: psutil.Process) -> bool:
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
 
 
 @pytest.mark.parametrize(
