@@ -130,11 +130,6 @@ def as_printed(name: str, file: str) -> list[str]:
     return [*cells(file, rows, "running", ".0f"), f"{printed:.0f}"]
 
 
-def minutes(*names: str) -> list[str]:
-    """What training MLP1 took by each of some procedures."""
-    return cells("replication.csv", "name == 'mlp1'", ", ".join(f"{name}_minutes" for name in names), ".0f")
-
-
 HEADLINE = "the best network is far better than the best n-gram"
 TABLE2 = "the mixed network is better than the best n-gram"
 large = yaml.safe_load((ROOT / "conf" / "model" / "large.yaml").read_text())
@@ -147,7 +142,7 @@ FIGURES = {
     ],
     "closest": lambda: [off("closest", "valid"), off("closest", "train")],
     "closest-ratios": lambda: [*ratios_off("closest"), *reached("closest", "kn5", "kn5")],
-    "recipe": lambda: [*reached("table1", "kn5", "kn5")[:2], *minutes("recipe", "closest")],
+    "recipe": lambda: reached("table1", "kn5", "kn5")[:2],
     "closest-headline": lambda: [*claim("closest", HEADLINE, "ours"), *claim("closest", HEADLINE, "paper", ".0f")],
     "recipe-headline": lambda: claim("table1", HEADLINE, "ours"),
     "cite": lambda: [

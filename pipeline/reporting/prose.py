@@ -16,7 +16,7 @@ TABLE = re.compile(r"(<!-- table: (\S+) -->\n).*?(<!-- end of \2 -->)", re.DOTAL
 def put_tables(page: Path, reports: Path) -> None:
     """Puts each table that a page has marks for between them, where reports/ has it."""
     text = page.read_text(encoding="utf-8")
-    if left := set(re.findall(r"<!-- (?:table:|end of) (\S+) -->", TABLE.sub("", text))):
+    if left := set(re.findall(r"<!-- (?:table:|end of) (\S+\.md) -->", TABLE.sub("", text))):
         raise InputError(f"{page}: <!-- table: FILE --> and <!-- end of FILE --> stand in pairs: {', '.join(left)}")
 
     def between(found: re.Match) -> str:
