@@ -20,7 +20,7 @@ from pipeline.running import app
 from pipeline.webpage import rows
 from pipeline.webpage.sheets import SPLIT_NAMES, TRIGRAM, WHOLE, YARDSTICK, Sheet, Sheets
 
-LONG = 8  # rows of a table from which on it is folded
+LONG = 9  # rows of a table from which on it is folded
 PROSE = ("replication", "table", "beyond", "table2", "later")  # sections that the template has a text for
 REMOVED = {"begins": "it begins", "words": "words", "times": "times removed", "texts": "from releases"}
 REMOVED = [
