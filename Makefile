@@ -11,7 +11,7 @@ GRID ?= recipe
 TESTS := --no-loadscope-reorder tests/test_pipeline.py tests
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 # The programs of an environment name its place: one that was moved or copied with its checkout is made again.
-$(shell [ ! -s .venv/installed ] || [ "$$(cat .venv/installed)" = "$$PWD" ] || rm -rf .venv)
+$(shell [ -L .venv ] || [ ! -s .venv/installed ] || [ "$$(cat .venv/installed)" = "$$PWD" ] || rm -rf .venv)
 # Nothing is sent anywhere.
 export DVC_NO_ANALYTICS := true
 export MLFLOW_DISABLE_TELEMETRY := true
