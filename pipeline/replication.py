@@ -30,8 +30,10 @@ def main(config: Replication) -> None:
     listed = [registry[name] for name in every if registry[name].column]
     shorts = {each.column: each.short for each in listed}
     built = columns({each.column: table.read_rows(reports, each) for each in listed}, config.more)
-    for name in (name for name in every if registry[name].column):
-        built[f"{registry[name].column}_minutes"] = minutes(costs.read(reports / "costs.csv"), name)
+    spent = costs.read(reports / "costs.csv")
+    for name in every:
+        if column := registry[name].column:
+            built[f"{column}_minutes"] = minutes(spent, name)
     out.mkdir(parents=True, exist_ok=True)
     for name, frame, view in (
         ("replication", built, views.replication(shorts)),

@@ -2,7 +2,6 @@
 
 import io
 import re
-import unicodedata
 from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import chain, product
@@ -13,7 +12,7 @@ import pandas as pd
 from pipeline.core.common.symbols import NUMBER, UNKNOWN
 from pipeline.core.readers import tokens as tokenised
 from pipeline.core.text.build import reader
-from pipeline.core.text.pieces import Piece, fold, paragraphs, stream
+from pipeline.core.text.pieces import Piece, composed, fold, paragraphs, stream
 from pipeline.core.text.vocabulary import PROPER
 from pipeline.data.corpus import Corpus
 from pipeline.data.errors import InputError
@@ -39,9 +38,9 @@ def words_of(text: str, corpus: Corpus, tokens: bool = False) -> list[str]:
     if broken := re.search("[\ud800-\udfff]", text):
         raise InputError(f"{broken[0]!r} is half a character, or a byte that is not UTF-8: convert it with iconv")
     text = text.replace("\ufeff", "")  # the mark of an encoding
-    if not tokens and corpus.counts.get("normalised", corpus.counts["format"] not in PRINTED):
-        text = unicodedata.normalize("NFC", text)
     lines = io.StringIO(text, newline=None)  # breaks where a corpus's files do
+    if not tokens and corpus.counts.get("normalised", corpus.counts["format"] not in PRINTED):
+        lines = composed(lines)
     pieces = list(_tokenised(lines, corpus) if tokens else _printed(lines, corpus))
     if not any(words for words, _ in pieces):
         raise InputError("no words in the text")
