@@ -344,9 +344,9 @@ def test_the_stage_words_draws_the_plane_and_lists_neighbours(made, few, tmp_pat
 def test_text_of_many_signs_takes_time_in_proportion(few, text):
     """A user's text, and so the server's: what took the cube of its length was an easy way to stop it."""
     corpus, sign = read_corpus(few), {"a {} b": " ", "\u2014{}": "\u2013"}.get(text, ")")
-    start = time.perf_counter()
+    start = time.process_time()
     user_text.words_of(text.format(sign * 100_000, sign * 100_000), corpus)
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 60  # the cube takes days
 
 
 def test_printed_text_is_read_as_brown_has_it(brown):

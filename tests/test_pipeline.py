@@ -5,10 +5,9 @@ import os
 import re
 import shlex
 import shutil
-import socket
 import subprocess
 import sys
-import time
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -16,6 +15,7 @@ import pytest
 import requests
 import yaml
 from mlflow import MlflowClient
+from servers import free_port, wait_for
 
 from pipeline.running.app import ROOT
 from pipeline.running.tracking import NOTE
@@ -262,7 +262,7 @@ def test_the_tour_runs(project):
 
     notebook = read(ROOT / "docs" / "tour.ipynb", as_version=4)
     resources = {"metadata": {"path": str(project.folder)}}
-    NotebookClient(notebook, timeout=120, kernel_name="python3", resources=resources).execute()
+    NotebookClient(notebook, timeout=600, kernel_name="python3", resources=resources).execute()
 
 
 def test_dvc_shows_compares_and_queues(project):
@@ -356,8 +356,10 @@ def test_published_models_are_registered_and_served(project):
         served = project.begin(*serve, "-p", str(serving))
         wait_for(f"http://127.0.0.1:{serving}/ping")
         request = {"dataframe_records": [{"text": text} for text in (sentence, None, " ", "a" * 100_001)]}
-        answer = requests.post(f"http://127.0.0.1:{serving}/invocations", json=request, timeout=60).json()
-        found, *others = answer["predictions"]
+        ask = partial(requests.post, f"http://127.0.0.1:{serving}/invocations", timeout=600)
+        nameless = ask(json={"dataframe_records": [{"sentence": sentence}]})
+        assert nameless.status_code == 400 and "no column `text`" in nameless.text
+        found, *others = ask(json=request).json()["predictions"]
         assert all(other["error"] and other["perplexity"] is None for other in others)
         assert found["perplexity"] == pytest.approx(scored["perplexity"], rel=1e-5) and found["error"] is None
         assert [word["word"] for word in found["words"]] == [row["word"] for row in scored["rows"]]
@@ -368,22 +370,3 @@ def test_published_models_are_registered_and_served(project):
             if process:
                 process.terminate()
                 process.wait()
-
-
-def free_port() -> int:
-    """A port that nobody listens on."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
-
-
-def wait_for(address: str) -> None:
-    """Until a server answers, for ten minutes: beside two trainings it takes three to start."""
-    for _ in range(1200):
-        try:
-            if requests.get(address, timeout=5).ok:
-                return
-        except requests.ConnectionError:
-            pass
-        time.sleep(0.5)
-    raise AssertionError(f"{address} does not answer")

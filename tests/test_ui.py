@@ -6,29 +6,13 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from urllib.request import Request, urlopen
 
 from conftest import settings
+from servers import free_port, wait_for
 
 from pipeline import ngram
 from pipeline.running.app import ROOT
-
-
-def free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return free.getsockname()[1]
-
-
-def wait_for(port: int) -> None:
-    """Until the server answers, a minute and a half at most."""
-    for _ in range(180):
-        with socket.socket() as tried:
-            if tried.connect_ex(("127.0.0.1", port)) == 0:
-                return
-        time.sleep(0.5)
-    raise AssertionError("the server did not start")
 
 
 def command(port: int) -> list[str]:
@@ -42,7 +26,7 @@ def test_the_address_that_it_prints_has_the_runs(stage, few, tmp_path, monkeypat
     port = free_port()
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     process = subprocess.Popen(command(port), cwd=ROOT, env=stage.environment, **pipes)
-    watchdog = threading.Timer(90, process.kill)
+    watchdog = threading.Timer(600, process.kill)
     watchdog.start()
     try:
         name, address, experiment = re.fullmatch(
@@ -50,7 +34,7 @@ def test_the_address_that_it_prints_has_the_runs(stage, few, tmp_path, monkeypat
             process.stdout.readline(),
         ).groups()
         assert (name, address) == ("nplm-brown-20-texts", f"http://127.0.0.1:{port}")
-        wait_for(port)
+        wait_for(f"{address}/health")
         asked = Request(f"{address}/api/2.0/mlflow/runs/search", headers={"Content-Type": "application/json"})
         asked.data = json.dumps({"experiment_ids": [experiment]}).encode()
         runs = json.load(urlopen(asked))["runs"]
@@ -58,7 +42,7 @@ def test_the_address_that_it_prints_has_the_runs(stage, few, tmp_path, monkeypat
     finally:
         watchdog.cancel()
         process.terminate()
-        printed, complained = process.communicate(timeout=30)
+        printed, complained = process.communicate()
     assert "GET" not in printed + complained and "Warning" not in complained  # the address stays where it can be seen
 
 

@@ -38,7 +38,10 @@ MESSAGES = {
     ),
     "samples": "recipe.samples={samples}: a softmax needs at least one sampled word",
     "batch of streams": "recipe.batch={batch}: a step reads model.n-1 = {length} words of each stream: give a multiple",
-    "too many streams": "recipe.batch={batch}: {streams} streams of {words} words of training",
+    "too many streams": (
+        "recipe.batch={batch}: {streams} streams of {words} words of training: lower it, to {words} times model.n-1 "
+        "at most"
+    ),
     "features": (
         "features of shape {shape} for a network whose C is {C}: they must come from the same vocabulary and "
         "have model.m columns"

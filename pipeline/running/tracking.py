@@ -14,6 +14,7 @@ import os
 import platform
 import re
 import subprocess
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -65,7 +66,8 @@ class Run:
         """Calls what writes into the store, unless there is no run."""
         try:
             if self.id:
-                function(*arguments)
+                with warnings.catch_warnings(action="ignore"):  # of its libraries, errors with PYTHONWARNINGS=error
+                    function(*arguments)
         except Exception as error:  # of whichever store, driver or server: no result depends on it
             self.id, said = "", line(error)
             logging.getLogger(__name__).warning(

@@ -7,10 +7,8 @@ import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
@@ -22,6 +20,7 @@ import requests
 from pipeline.config.base import ROOT
 from pipeline.models import served
 
+from ..servers import free_port, wait_for
 from .few import Few
 from .trial import Trial
 
@@ -80,7 +79,7 @@ def _unpickled(few: Few, folder: Path) -> str:
 
 def _asked(port: int, content: bytes, codes: tuple[int, ...]) -> str:
     header = {"Content-Type": "application/json"}
-    answer = requests.post(f"http://127.0.0.1:{port}/invocations", data=content, headers=header, timeout=60)
+    answer = requests.post(f"http://127.0.0.1:{port}/invocations", data=content, headers=header, timeout=600)
     if answer.status_code not in codes or re.search("NaN|Infinity", answer.text):  # which JSON does not have
         return f"code {answer.status_code}: {answer.text[:200]}"
     read = answer.json()
@@ -108,19 +107,12 @@ def _server(root: Path) -> tuple[int, psutil.Process]:
     (packed / "name.json").write_text('{"name": "mlp9/0"}')
     model = {"python_model": served.__file__, "signature": served.SIGNATURE, "artifacts": {"model": str(packed)}}
     mlflow.pyfunc.save_model(saved, **model, code_paths=[str(ROOT / "pipeline")], pip_requirements=[])
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     programs = Path(sys.executable).parent  # where MLflow looks for uvicorn
     command = [str(programs / "mlflow"), "models", "serve", "-m", str(saved), "--env-manager", "local", "-p", str(port)]
     environment = os.environ | {"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
     with (root / "server.log").open("w") as log:
         process = subprocess.Popen(command, env=environment, stdout=log, stderr=log, start_new_session=True)
     atexit.register(os.killpg, process.pid, signal.SIGTERM)
-    for _ in range(240):
-        try:
-            if requests.get(f"http://127.0.0.1:{port}/ping", timeout=5).ok:
-                return port, psutil.Process(process.pid)
-        except requests.RequestException:
-            time.sleep(0.5)
-    raise SystemExit(f"no server: {root / 'server.log'}")
+    wait_for(f"http://127.0.0.1:{port}/ping")
+    return port, psutil.Process(process.pid)
