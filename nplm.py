@@ -7,6 +7,7 @@
     mlp1.score("The jury said so.")   # a line a word: its log-probability, raw and with share
     mlp1.perplexity("novel.txt")      # of a text in a file
     mlp1.features("Monday")           # C of a word, of networks
+    mlp1.neighbours("Monday", k=5)    # the words with features most like its own
 
 `nplm.load` names what it takes; `make repro` makes the models. It works from any folder.
 """
@@ -21,7 +22,7 @@ from pipeline.core.common.evaluation import perplexity
 from pipeline.data.corpus import Corpus, read_corpus
 from pipeline.data.errors import InputError
 from pipeline.data.weights import read_features
-from pipeline.models import by_name, user_text
+from pipeline.models import by_name, neighbours, user_text
 
 __all__ = ["InputError", "Model", "load"]
 
@@ -67,6 +68,11 @@ class Model:
         """C of a word, (m,), or of its symbol if the vocabulary does not hold it. Raises InputError of an n-gram or a
         mixture, which have none."""
         return read_features(self.folder)[user_text.ids_of([word], self.corpus)[0]]
+
+    def neighbours(self, word: str, k: int = 10, seen: int = 10) -> pd.DataFrame:
+        """The k words whose features are most like a word's, among those that occur `seen` times in training or more:
+        word, cosine. Raises InputError of a word without features, and of models that have none."""
+        return neighbours.neighbours(word, self.folder, self.corpus, k, seen)
 
 
 def load(

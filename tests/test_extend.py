@@ -61,7 +61,8 @@ def run(checkout: Path, command: str) -> str:
     """What a command of the page prints, in the project's environment."""
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     environment = os.environ | {"PATH": path, "MLFLOW_TRACKING_URI": f"sqlite:///{checkout / 'mlflow.db'}"}
-    ended = subprocess.run(["bash", "-euc", command], cwd=checkout, env=environment, capture_output=True, text=True)
+    nplm = 'nplm() { python -m pipeline.commands "$@"; }'  # by the code of this folder
+    ended = subprocess.run(["bash", "-euc", f"{nplm}\n{command}"], cwd=checkout, env=environment, capture_output=True, text=True)
     assert ended.returncode == 0, command + ended.stdout + ended.stderr
     return ended.stdout
 
@@ -94,7 +95,7 @@ def test_each_edit_of_the_page_does_what_it_says(checkout, section):
     for file, text in changed.items():
         file.write_text(text, encoding="utf-8")
     if changed:
-        run(checkout, "python -m pipeline.commands wiring")
+        run(checkout, "nplm wiring")
 
 
 def test_the_sections_have_left_what_the_page_promises(checkout):

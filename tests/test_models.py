@@ -267,6 +267,7 @@ def test_a_model_in_python_from_any_folder(made, few, tmp_path, monkeypatch):
     following = model.next("It was one of", k=3)
     assert len(following) == 3 and following["probability"].is_monotonic_decreasing
     assert model.features("said").shape == model.features("xylophonist").shape == (3,)
+    assert len(model.neighbours("said", k=4)) == 4
     with pytest.raises(nplm.InputError, match="no network's weights"):
         nplm.load("kn3", few, made / "predictions" / "table1").features("said")
 

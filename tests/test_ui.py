@@ -30,7 +30,7 @@ def test_the_address_that_it_prints_has_the_runs(stage, few, tmp_path, monkeypat
     watchdog.start()
     try:
         name, address, experiment = re.fullmatch(
-            r"(\S+): (http://127.0.0.1:\d+)/#/experiments/(\d+)/runs\?workflowType=machine_learning&order.*\n",
+            r"(\S+): (http://127.0.0.1:\d+)/#/experiments/(\d+)/runs\?workflowType=machine_learning&viewStateShareKey=nplm\n",
             process.stdout.readline(),
         ).groups()
         assert (name, address) == ("nplm-brown-20-texts", f"http://127.0.0.1:{port}")
@@ -39,6 +39,13 @@ def test_the_address_that_it_prints_has_the_runs(stage, few, tmp_path, monkeypat
         asked.data = json.dumps({"experiment_ids": [experiment]}).encode()
         runs = json.load(urlopen(asked))["runs"]
         assert {run["info"]["run_name"] for run in runs} >= {"interpolated3-0"}
+        tags = json.load(urlopen(f"{address}/api/2.0/mlflow/experiments/get?experiment_id={experiment}"))["experiment"][
+            "tags"
+        ]
+        (view,) = (json.loads(tag["value"]) for tag in tags if tag["key"] == "mlflow.sharedViewState.nplm")
+        assert {name.split("`")[1] for name in view["selectedColumns"] if "metrics" in name} <= {
+            metric["key"] for run in runs for metric in run["data"].get("metrics", [])
+        }
     finally:
         watchdog.cancel()
         process.terminate()

@@ -1,9 +1,11 @@
 """MLflow's pages of the runs, on this machine alone. Prints the address at which they are.
 
-MLflow 3 opens with a view of its own that shows no trainings: the address leads to the table of runs, best first.
+MLflow 3 opens with a view of its own that shows no trainings: the address leads to the table of runs with their
+perplexities, the best first.
 """
 
 import argparse
+import json
 import os
 import signal
 import subprocess
@@ -16,6 +18,10 @@ from pipeline.data.errors import InputError
 EXAMPLE = "nplm ui --port 5001"
 HOST = "127.0.0.1"
 MAIN = "nplm-brown"  # the experiment that is shown first
+# A view that MLflow's pages open by its key, as their button "share view" makes them: columns and order of the runs.
+KEY = "nplm"
+SHOWN = ["metrics.`valid`", "metrics.`valid_raw`", "params.`recipe.name`"]
+VIEW = {"selectedColumns": SHOWN, "orderByKey": SHOWN[0], "orderByAsc": True}
 
 
 def arguments(parser: Parser) -> None:
@@ -30,20 +36,23 @@ def run(given: argparse.Namespace) -> None:
         raise InputError("MLFLOW_TRACKING_URI names a server: open its address in a browser")
     _check_free(given.port)
     try:
-        experiments = {each.name: each.experiment_id for each in tracking.open_store().search_experiments()}
+        client = tracking.open_store()
+        experiments = {each.name: each.experiment_id for each in client.search_experiments()}
     except Exception as error:  # of whichever store or driver
         raise InputError(f"the store of runs can't be opened: {tracking.line(error)}") from error
     ours = sorted((name for name in experiments if name.startswith("nplm-")), key=lambda name: (name != MAIN, name))
     if not ours:
         raise InputError("no runs yet: `make repro` makes them, `make publish` those of results that are there")
     for name in ours:
+        client.set_experiment_tag(experiments[name], f"mlflow.sharedViewState.{KEY}", json.dumps(VIEW))
         print(f"{name}: {address(given.port, experiments[name])}", flush=True)
-    print("The server takes half a minute to start. Ctrl-C stops it.", flush=True)
+    print("The server takes some seconds to start. Ctrl-C stops it.", flush=True)
     store = os.environ["MLFLOW_TRACKING_URI"]
     environment = os.environ | {
         "MLFLOW_BACKEND_STORE_URI": store,  # not on the command line: it may hold a password
         "MLFLOW_REGISTRY_STORE_URI": store,  # or it says that it takes this one
         "PYTHONWARNINGS": "ignore",  # the server's own, of what its libraries will drop
+        "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",  # seven processes that nobody here needs
     }
     command = [sys.executable, "-m", "mlflow", "server", "--host", HOST, "--port", str(given.port), "--workers", "1"]
     command += ["--uvicorn-opts", "--log-level warning"]  # a line for each request would hide the address
@@ -60,8 +69,8 @@ def run(given: argparse.Namespace) -> None:
 
 def address(port: int, experiment: str) -> str:
     """Where MLflow shows an experiment's runs as trainings, by validation perplexity."""
-    order = urlencode({"workflowType": "machine_learning", "orderByKey": "metrics.`valid`", "orderByAsc": "true"})
-    return f"http://{HOST}:{port}/#/experiments/{experiment}/runs?{order}"
+    view = urlencode({"workflowType": "machine_learning", "viewStateShareKey": KEY})
+    return f"http://{HOST}:{port}/#/experiments/{experiment}/runs?{view}"
 
 
 def _check_free(port: int) -> None:
