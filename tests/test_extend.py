@@ -62,7 +62,9 @@ def run(checkout: Path, command: str) -> str:
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     environment = os.environ | {"PATH": path, "MLFLOW_TRACKING_URI": f"sqlite:///{checkout / 'mlflow.db'}"}
     nplm = 'nplm() { python -m pipeline.commands "$@"; }'  # by the code of this folder
-    ended = subprocess.run(["bash", "-euc", f"{nplm}\n{command}"], cwd=checkout, env=environment, capture_output=True, text=True)
+    ended = subprocess.run(
+        ["bash", "-euc", f"{nplm}\n{command}"], cwd=checkout, env=environment, capture_output=True, text=True
+    )
     assert ended.returncode == 0, command + ended.stdout + ended.stderr
     return ended.stdout
 

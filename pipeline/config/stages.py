@@ -91,7 +91,10 @@ class NgramStage(Keys):
     ngram: Ngram
     data: Data
     clusters: InFolder = Field(description="<classes>/classes.csv below it: what cluster wrote")
-    export: OptionalFile = Field(description="an ARPA file to write beside the arrays, .gz or not; empty: none")
+    export: OptionalFile = Field(
+        description="an ARPA file to write beside the arrays, .gz or not; empty: none. KenLM gives the raw figures if "
+        "it scores without <s> and </s>, with <text> as the word before the first"
+    )
     out: Out
     timing: Timing
 
