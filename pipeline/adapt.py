@@ -26,8 +26,11 @@ def main(config: AdaptStage) -> None:
     corpus, folder = read_corpus(config.data), folder_of(f"{config.network}/{config.seed}", config.predictions)
     check_corpus(read(folder), folder, corpus)
     network = read_network(folder, len(corpus.vocabulary))
-    if not network.in_order:
-        raise InputError(f"network={config.network}: the {network.architecture.family} family reads no stream in order")
+    if config.adapt.kind == "cache" and not network.in_order:
+        raise InputError(
+            f"network={config.network}: the {network.architecture.family} family reads no stream in order: it has no "
+            "state for a neural cache; adapt=dynamic works with every family"
+        )
     with recorded("adapt", config, corpus), Bar(config.name) as bar:
         what = config.adapt, network, corpus.splits, corpus.mark
         if config.adapt.kind == "cache":

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 from conftest import drawn, settings
-from test_families import SHAPES
+from test_families import WIDE
 from test_network import V
 
 from pipeline import adapt, train
@@ -20,7 +20,12 @@ MARK = 1
 
 @pytest.fixture(scope="module")
 def network():
-    return drawn(build(SHAPES["lstm"], V), 0.5).eval()
+    return drawn(build(WIDE["lstm"], V), 0.5).eval()
+
+
+@pytest.fixture(scope="module", params=["lstm", "transformer", "feedforward", "residual"])
+def learner(request):
+    return drawn(build(WIDE[request.param], V), 0.5).eval()
 
 
 @pytest.fixture(scope="module")
@@ -42,23 +47,23 @@ def test_the_cache_is_its_equation(network, stream, monkeypatch):
             assert np.exp(found[k, t - 20]) == pytest.approx(own, abs=1e-5)
 
 
-def test_dynamic_evaluation_without_a_rate_is_the_network_itself(network, stream):
+def test_dynamic_evaluation_without_a_rate_is_the_network_itself(learner, stream):
     before, ids = stream[:20], stream[20:]
-    roots = dynamic.mean_squares(network, before, MARK, 8)
-    scored = dynamic.log_probabilities(network, ids, before, MARK, roots, 0.0, 0.0, 0.1, 8)
-    assert np.allclose(scored, network.score(ids, before, MARK), atol=1e-5)
+    roots = dynamic.mean_squares(learner, before, MARK, 8)
+    scored = dynamic.log_probabilities(learner, ids, before, MARK, roots, 0.0, 0.0, 0.1, 8)
+    assert np.allclose(scored, learner.score(ids, before, MARK), atol=1e-5)
 
 
-def test_a_stretch_is_scored_before_it_is_learned_from(network, stream):
+def test_a_stretch_is_scored_before_it_is_learned_from(learner, stream):
     """The first is scored by the trained network; a text that repeats itself becomes likelier; the network stays."""
-    trained = {name: tensor.clone() for name, tensor in network.state_dict().items()}
+    trained = {name: tensor.clone() for name, tensor in learner.state_dict().items()}
     text = np.tile(stream[:16], 20)
-    roots = dynamic.mean_squares(network, stream, MARK, 8)
-    scored = dynamic.log_probabilities(network, text, stream, MARK, roots, 2e-2, 0.0, 0.1, 8)
-    itself = network.score(text, stream, MARK)
+    roots = dynamic.mean_squares(learner, stream, MARK, 8)
+    scored = dynamic.log_probabilities(learner, text, stream, MARK, roots, 2e-2, 0.0, 0.1, 8)
+    itself = learner.score(text, stream, MARK)
     assert np.allclose(scored[:8], itself[:8], atol=1e-5)
     assert scored[-100:].mean() > itself[-100:].mean() + 0.5
-    for name, tensor in network.state_dict().items():
+    for name, tensor in learner.state_dict().items():
         assert torch.equal(tensor, trained[name]), name
 
 
@@ -70,12 +75,12 @@ def test_the_step_is_the_papers():
     assert torch.allclose(theta, expected) and theta.grad is None
 
 
-def test_dynamic_evaluation_knows_nothing_of_what_comes(network, stream):
+def test_dynamic_evaluation_knows_nothing_of_what_comes(learner, stream):
     changed = stream.copy()
     changed[40:] = (changed[40:] + 1) % V
-    roots = dynamic.mean_squares(network, stream, MARK, 8)
+    roots = dynamic.mean_squares(learner, stream, MARK, 8)
     ours, theirs = (
-        dynamic.log_probabilities(network, ids, stream[:0], MARK, roots, 1e-2, 1e-2, 0.1, 8)
+        dynamic.log_probabilities(learner, ids, stream[:0], MARK, roots, 1e-2, 1e-2, 0.1, 8)
         for ids in (stream, changed)
     )
     assert np.array_equal(ours[:40], theirs[:40]) and not np.isclose(ours[41:], theirs[41:]).all()

@@ -10,6 +10,7 @@ from pipeline.core.common import evaluation, mixture
 from pipeline.core.common.errors import UnusableError, Watcher
 from pipeline.core.common.settings import Settings
 from pipeline.core.common.splits import before
+from pipeline.core.networks.base import Network
 from pipeline.core.streams import cache, dynamic
 from pipeline.core.streams.network import StreamNetwork
 
@@ -38,7 +39,7 @@ def with_cache(
 
 
 def learning(
-    settings: Settings, network: StreamNetwork, ids: Mapping[str, np.ndarray], mark: int, watch: Watcher
+    settings: Settings, network: Network, ids: Mapping[str, np.ndarray], mark: int, watch: Watcher
 ) -> tuple[dict[str, np.ndarray], dict]:
     """log P (T,) of valid and test while learning from them, by the rate and decay that are best on the words tried;
     and these two.

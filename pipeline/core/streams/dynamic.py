@@ -1,5 +1,5 @@
-"""Dynamic evaluation (Krause and others, Dynamic evaluation of neural sequence models, 2018): a network goes on
-learning from the text that it reads, and scores each stretch of it before it learns from it.
+"""Dynamic evaluation (Mikolov and others 2010; here as Krause and others, Dynamic evaluation of neural sequence models,
+2018): a network goes on learning from the text that it reads, and scores each stretch of it before it learns from it.
 
 After a stretch with gradient g each weight makes the step
     theta <- theta + decay (theta_0 - theta) r / mean of r - rate g / (r + epsilon),
@@ -9,16 +9,16 @@ given in means of r.
 """
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import torch
 
-from pipeline.core.streams.network import StreamNetwork
+from pipeline.core.networks.base import Network, contexts
 
 
 def log_probabilities(
-    network: StreamNetwork,
+    network: Network,
     ids: np.ndarray,
     before: np.ndarray,
     mark: int,
@@ -50,7 +50,7 @@ def log_probabilities(
     return np.concatenate(scored)
 
 
-def mean_squares(network: StreamNetwork, ids: np.ndarray, mark: int, length: int) -> list[torch.Tensor]:
+def mean_squares(network: Network, ids: np.ndarray, mark: int, length: int) -> list[torch.Tensor]:
     """r of each parameter: the root of its mean squared gradient over the stretches of some training words."""
     network.eval().sparse = False
     sums, stretches = [torch.zeros_like(p) for p in network.parameters()], 0
@@ -63,15 +63,21 @@ def mean_squares(network: StreamNetwork, ids: np.ndarray, mark: int, length: int
     return [(total / stretches).sqrt_() for total in sums]
 
 
-def _stretches(network: StreamNetwork, ids: np.ndarray, before: np.ndarray, mark: int, length: int):
-    """-log P (L,) of the words of each stretch, with a gradient; the state goes on from stretch to stretch."""
-    stream, state = network.opened(ids, before, mark)
+def _stretches(network: Network, ids: np.ndarray, before: np.ndarray, mark: int, length: int) -> Iterator[torch.Tensor]:
+    """-log P (L,) of the words of each stretch, with a gradient; a state goes on from stretch to stretch."""
+    if network.in_order:
+        stream, state = network.opened(ids, before, mark)
+    else:
+        windows = contexts(ids, before, network.architecture.n, mark)
     for start in range(0, len(ids), length):
-        words = torch.from_numpy(stream[:, start : start + length + 1])
-        z, state = network.read(words[:, :-1], state)
-        state = tuple(part.detach() for part in state)
-        y = network.output(z[0], network.output_weight, None)
-        yield torch.nn.functional.cross_entropy(y, words[0, 1:], reduction="none")
+        if network.in_order:
+            z, state = network.read(torch.from_numpy(stream[:, :-1][:, start : start + length]), state)
+            state = tuple(part.detach() for part in state)
+            y = network.output(z[0], network.output_weight, None)
+        else:
+            y = network(torch.from_numpy(windows[start : start + length].astype(np.int64)))
+        target = torch.from_numpy(ids[start : start + length].astype(np.int64))
+        yield torch.nn.functional.cross_entropy(y, target, reduction="none")
 
 
 @torch.no_grad()
