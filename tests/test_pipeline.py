@@ -206,7 +206,7 @@ def test_pulled_results_need_no_training(project, tmp_path):
 
 
 def test_an_archive_without_git_below_any_path_that_then_moves(project, tmp_path):
-    """make repro makes what an edit asks for, in a path that trips programs, and nothing where the checkout moves to."""
+    """make repro makes what an edit asks for, in a path that trips programs; nothing where the checkout then lies."""
     old, new = tmp_path / "a b" / "josé@x (1)", tmp_path / "new"
     left = shutil.ignore_patterns(".git", "config.local", "mlflow.db", "opened", "outputs")
     shutil.copytree(project.folder, old, symlinks=True, ignore=left)
