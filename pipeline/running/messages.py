@@ -51,6 +51,7 @@ MESSAGES = {
         "now {first_rate:g}"
     ),
     "other state": "the state to go on from is of another training, or damaged ({said}): remove it",
+    "features are units": "model.h={h}: a word of this family has as many features as it has units; set m to it",
     "tied layer": "model.h={h}: one layer whose outputs meet the features has m = {m} units; set h to it",
     "one layer": "model.deep.layer_dropout={layer_dropout}: there is nothing between one layer; set it to 0",
     "heads": "model.m={m}: not a multiple of model.deep.heads={heads}",

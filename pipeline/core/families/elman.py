@@ -1,0 +1,43 @@
+"""The recurrent network language model (Mikolov and others 2010), on Elman's network: y = b + U s, where the state is
+s(t) = sigmoid(C(w_t) + R s(t-1)), so that a word has as many features as the state has units."""
+
+import torch
+from torch import Tensor, nn
+
+from pipeline.core.common.errors import UnusableError
+from pipeline.core.common.settings import Settings
+from pipeline.core.streams.network import State, StreamNetwork
+
+
+class Network(StreamNetwork):
+    """C (V, h), R (h, h), U (V, h), b (V)."""
+
+    tables = ("C", "U", "b")
+
+    @classmethod
+    def check(cls, architecture: Settings) -> None:
+        """See base.Network."""
+        if architecture.h != architecture.m:
+            raise UnusableError("features are units", h=architecture.h, m=architecture.m)
+
+    def __init__(self, architecture: Settings, vocabulary: int):
+        super().__init__(architecture)
+        h = architecture.h
+        self.C = nn.Parameter(torch.zeros(vocabulary, h))
+        self.R = nn.Parameter(torch.zeros(h, h))
+        self.U = nn.Parameter(torch.zeros(vocabulary, h))
+        self.b = nn.Parameter(torch.zeros(vocabulary))
+
+    @property
+    def output_weight(self) -> Tensor:
+        """U (V, h)."""
+        return self.U
+
+    def read(self, words: Tensor, state: State | None) -> tuple[Tensor, State]:
+        """See StreamNetwork; the state: s (S, h)."""
+        x = self.features(words)
+        s, states = x.new_zeros(len(x), x.shape[2]) if state is None else state[0], []
+        for at in x.unbind(1):
+            s = torch.sigmoid(at + s @ self.R.T)
+            states.append(s)
+        return torch.stack(states, 1), (s,)
