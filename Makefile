@@ -168,7 +168,7 @@ lint: .venv/installed  ## ruff alone
 	ruff format --check .
 
 ui: .venv/installed  ## browse the runs in MLflow; prints the address, PORT=5000
-	@python -m pipeline.commands ui $(if $(PORT),--port $(PORT))
+	@python -m pipeline.commands ui $(if $(PORT),--port $(PORT)) || test $$? = 130
 
 # The last line makes the command `nplm`, with the code of this checkout; setuptools is among the requirements.
 .venv/installed: requirements.txt pyproject.toml

@@ -41,13 +41,12 @@ class Model:
         """A line a word of a text: word, log_probability (with the share for words that training never shows), raw (as
         the model gives it), unknown.
 
-        tokens: words stand apart by white space, as in a corpus. marks: score the marks after paragraphs and the text
-        too, as in training. Raises InputError where there are no words.
+        tokens: words stand apart by white space, as in a corpus, and a line is a paragraph. marks: score the marks
+        after paragraphs and the text too, as in training. Raises InputError where there are no words.
         """
         words = user_text.words_of(text, self.corpus, tokens)
-        scored = user_text.scored(words, self._model.model, self.corpus, marks).rename(
-            columns={"log_probability": "raw"}
-        )
+        scored = user_text.scored(words, self._model.model, self.corpus, marks).reset_index(drop=True)
+        scored = scored.rename(columns={"log_probability": "raw"})
         ids = user_text.ids_of(scored["word"].tolist(), self.corpus)
         scored.insert(1, "log_probability", self._model.treated(scored["raw"].to_numpy(), ids).astype(float))
         return scored

@@ -51,7 +51,9 @@ def main(config: Preprocess) -> None:
     given = corpus.model_dump(exclude=unused)  # results stay as they were before these were there
     write_corpus(out, Corpus(built.vocabulary, **built.splits, texts=built.texts, counts=built.counts))
     Record("preprocess", corpus.name, 0, {"corpus": given}, built.counts["digest"]).write(out)
-    log.info("%s: %s", corpus.name, ", ".join(f"{value:,} {key}" for key, value in built.measured.items()))
+    sizes = ", ".join(f"{value:,} {key}" for key, value in built.measured.items())
+    rates = ", ".join(f"{rate:.1%} of {split}" for split, rate in built.counts["unknown_rate"].items())
+    log.info("%s: %s; unknown: %s", corpus.name, sizes, rates)
 
 
 def _check_there(corpus: Settings) -> None:

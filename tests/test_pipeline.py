@@ -359,7 +359,7 @@ def test_published_models_are_registered_and_served(project):
         wait_for(f"http://127.0.0.1:{port}/health")
         project.environment["MLFLOW_TRACKING_URI"] = f"http://127.0.0.1:{port}"
         publish = (sys.executable, "-m", "pipeline.commands", "publish", "--models", "mlp9", "best-ngram")
-        best = re.search("2 models; the best by validation, (.*?),", project.run(*publish))[1]
+        best = re.search("2 models; the best of them by validation, (.*?),", project.run(*publish))[1]
         client = MlflowClient(f"http://127.0.0.1:{port}")
         assert "version 1" in project.run(*publish)  # again: nothing twice
         assert {model.name for model in client.search_logged_models(["1"])} == {"mlp9", "best-ngram"}

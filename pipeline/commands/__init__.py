@@ -9,10 +9,10 @@ Here is what commands share: arguments, the models of one corpus, output as a ta
 
 import argparse
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
+from pipeline.config.base import ROOT
 from pipeline.data.errors import InputError
 
 if TYPE_CHECKING:
@@ -47,25 +47,36 @@ def add_model(parser: Parser, name: str = "model", only: str = "mlp1, kn5, best-
 
 
 def _names(**_: object) -> list[str]:
-    return [folder.name for folder in sorted(Path("predictions").glob("*/*"))]
+    return [folder.name for folder in sorted(_nearest("predictions").glob("*/*"))]
+
+
+def _nearest(folder: str | Path) -> Path:
+    """A folder of results below the one that the command is called in, or else of this checkout."""
+    return Path(folder) if Path(folder).is_dir() else ROOT / folder
 
 
 def add_places(parser: Parser, formats: bool = True) -> None:
     """Where the models are, and the format of the output; formats=False: a command without a table."""
     add = parser.add_argument
-    add("--data", default="data/brown", type=Path, metavar="FOLDER", help="preprocessed corpus; default %(default)s")
+    here = "default data/brown, here or in this checkout"
+    add("--data", default=_nearest("data/brown"), type=Path, metavar="FOLDER", help=f"preprocessed corpus; {here}")
     tables = "repeated: the first folder that has one; default predictions/table1, then beyond, then later"
     add("--predictions", action="append", type=Path, metavar="FOLDER", help=f"where models are; {tables}")
-    classes = "word classes of class-based n-grams; default %(default)s"
-    add("--clusters", default="clusters/brown", type=Path, metavar="FOLDER", help=classes)
+    classes = "word classes of class-based n-grams; default clusters/brown"
+    add("--clusters", default=_nearest("clusters/brown"), type=Path, metavar="FOLDER", help=classes)
     if formats:
         add("--format", default="table", choices=["table", "csv", "json"], help="of the output; default %(default)s")
 
 
 def add_text(parser: Parser) -> None:
-    """The text that a command reads."""
-    parser.add_argument("file", nargs="?", default="-", metavar="FILE", help="a text; default -, standard input")
-    parser.add_argument("--tokens", action="store_true", help="the text is tokenised: words apart by white space")
+    """The text that a command scores, and how."""
+    add = parser.add_argument
+    add("file", nargs="?", default="-", metavar="FILE", help="a text; default -, standard input")
+    tokens = "the text is tokenised: words apart by white space, a paragraph a line"
+    add("--tokens", action="store_true", help=tokens)
+    add("--by-line", action="store_true", help="each line is a text of its own, with no words before it; a total")
+    add("--raw", action="store_true", help="as the model gives it, without the share for unseen words")
+    add("--no-marks", action="store_true", help="the marks after paragraphs and the text are context alone")
 
 
 def whole_number(least: int):
@@ -87,7 +98,8 @@ class Session:
         from pipeline.models import by_name
 
         self.given, self._by_name = given, by_name
-        self.tables = given.predictions or [by_name.TABLES[0], *filter(Path.is_dir, by_name.TABLES[1:])]
+        first, *others = map(_nearest, by_name.TABLES)
+        self.tables = given.predictions or [first, *filter(Path.is_dir, others)]
         if not (given.data / "counts.json").is_file():
             raise InputError(f"no preprocessed corpus in {given.data}: run `make repro`, or give its folder as --data")
         self.corpus = read_corpus(given.data)
@@ -106,28 +118,35 @@ class Session:
 
         return read_features(self.folder(name))
 
-    def words(self) -> list[str]:
-        """The words of the text; see user_text.words_of."""
-        return self._read(lambda text: [text])[0]
-
     def texts(self) -> list[list[str]]:
-        """The words of each line that has some, as texts of their own."""
-        return self._read(lambda text: [line for line in text.split("\n") if line.strip()] or [text])
-
-    def _read(self, parts: Callable[[str], list[str]]) -> list[list[str]]:
+        """The words of the text, see user_text.words_of; with --by-line of each line that has some."""
         from pipeline.models import user_text
 
         where = "standard input" if self.given.file == "-" else self.given.file
         try:
             content = _standard_input() if self.given.file == "-" else Path(self.given.file).read_bytes()
-            texts = parts(content.decode("utf-8-sig"))
-            return [user_text.words_of(text, self.corpus, self.given.tokens) for text in texts]
+            whole = content.decode("utf-8-sig")
+            texts = [line for line in whole.split("\n") if line.strip()] if self.given.by_line else [whole]
+            return [user_text.words_of(text, self.corpus, self.given.tokens) for text in texts or [whole]]
         except OSError as error:
             raise InputError(f"{where}: {error.strerror or error}") from error
         except UnicodeDecodeError as error:
             raise InputError(f"{where}: not UTF-8; convert it, for example with iconv") from error
         except InputError as error:
             raise InputError(f"{where}: {error}") from error
+
+    def scored(self, name: str, texts: list[list[str]]) -> "list[pd.DataFrame]":
+        """The words of each text, scored by a model as --raw and --no-marks ask; see user_text.scored."""
+        from pipeline.models import user_text
+
+        model = self.model(name)
+        model = model.model if self.given.raw else model
+        return [user_text.scored(words, model, self.corpus, not self.given.no_marks) for words in texts]
+
+    @property
+    def figures(self) -> str:
+        """Of which kind the scores are."""
+        return f"{'raw' if self.given.raw else 'with share'}, {'without' if self.given.no_marks else 'with'} marks"
 
     def show(self, table: "pd.DataFrame", summary: dict | None = None) -> None:
         """The table in the format asked for; the summary below it, or around it in JSON."""

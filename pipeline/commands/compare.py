@@ -2,8 +2,6 @@
 
 import argparse
 
-import numpy as np
-
 from pipeline.commands import Parser, Session, add_model, add_places, add_text, whole_number
 from pipeline.data.errors import InputError
 
@@ -24,21 +22,22 @@ def run(given: argparse.Namespace) -> None:
     import pandas as pd
 
     from pipeline.core.common.evaluation import perplexity
-    from pipeline.models import user_text
 
     if given.a == given.b:
         raise InputError(f"{given.a} and {given.b}: give two models")
     session, names = Session(given), (given.a, given.b)
     for name in names:
         session.folder(name)
-    words = session.words()
-    models = (session.model(name) for name in names)
-    a, b = (user_text.scored(words, model, session.corpus)["log_probability"].to_numpy() for model in models)
-    most = np.argsort(-np.abs(a - b), kind="stable")[: given.count]
-    before = [" ".join(words[max(0, t - 4) : t]) for t in most]
+    texts = session.texts()
+    scored = {name: pd.concat(session.scored(name, texts), keys=range(len(texts))) for name in names}
+    word, log_p = scored[given.a]["word"], {name: each["log_probability"] for name, each in scored.items()}
+    difference = log_p[given.a] - log_p[given.b]
+    most = difference.abs().sort_values(ascending=False, kind="stable").index[: given.count]
+    before = [" ".join(texts[line][max(0, t - 4) : t]) for line, t in most]
     if given.format == "table":
         before = [each[-40:] for each in before]  # so that a line fits a terminal
-    columns = {"place": most + 1, "before": before, "word": [words[t] for t in most]}
-    columns |= {given.a: a[most], given.b: b[most], "difference": (a - b)[most]}
-    sums = {f"perplexity of {name}": perplexity(p) for name, p in zip(names, (a, b), strict=True)}
-    session.show(pd.DataFrame(columns), {"words": len(words)} | sums)
+    columns = {"text": most.get_level_values(0) + 1} if given.by_line else {}
+    columns |= {"place": most.get_level_values(1) + 1, "before": before}
+    columns |= {key: each[most].tolist() for key, each in ({"word": word} | log_p | {"difference": difference}).items()}
+    sums = {f"perplexity of {name}": perplexity(each.to_numpy()) for name, each in log_p.items()}
+    session.show(pd.DataFrame(columns), {"words": len(word), "figures": session.figures} | sums)

@@ -18,11 +18,7 @@ MANY = 0.2  # share of unknown words from which a perplexity says little of a te
 def arguments(parser: Parser) -> None:
     add_model(parser)
     add_text(parser)
-    add = parser.add_argument
-    add("--summary", action="store_true", help="the sums alone, not a line for each word")
-    add("--by-line", action="store_true", help="each line is a text of its own, with no words before it; a total")
-    add("--raw", action="store_true", help="as the model gives it, without the share for unseen words")
-    add("--no-marks", action="store_true", help="the marks after paragraphs and the text are context alone")
+    parser.add_argument("--summary", action="store_true", help="the sums alone, not a line for each word")
     add_places(parser)
 
 
@@ -31,19 +27,16 @@ def run(given: argparse.Namespace) -> None:
     import pandas as pd
 
     from pipeline.core.common.evaluation import perplexity
-    from pipeline.models import user_text
 
     session = Session(given)
     session.folder(given.model)
-    texts = session.texts() if given.by_line else [session.words()]
-    model, corpus = session.model(given.model), session.corpus
-    model = model.model if given.raw else model
-    parts = [user_text.scored(words, model, corpus, not given.no_marks) for words in texts]
+    texts = session.texts()
+    parts = session.scored(given.model, texts)
     table = pd.concat(parts)
-    counted = table["word"].isin([*corpus.counts["marks"]])
+    counted = table["word"].isin([*session.corpus.counts["marks"]])
     number, unknown = int((~counted).sum()), int(table["unknown"].sum())
     sums = {"words": number, "marks": int(counted.sum()), "unknown words": unknown}
-    sums["figures"] = f"{'raw' if given.raw else 'with share'}, {'without' if given.no_marks else 'with'} marks"
+    sums["figures"] = session.figures
     sums["perplexity"] = perplexity(table["log_probability"].to_numpy())
     if unknown:
         sums["perplexity without unknown words"] = perplexity(table["log_probability"][~table["unknown"]].to_numpy())

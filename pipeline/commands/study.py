@@ -18,6 +18,7 @@ import numpy as np
 from pipeline.commands import Parser
 from pipeline.config import check
 from pipeline.data.errors import InputError
+from pipeline.data.files import read_json
 
 EXAMPLE = "nplm study novel.txt"
 NETWORKS, NGRAMS = ("mlp5", "mlp9"), ("interpolated3", "kn5")
@@ -61,7 +62,12 @@ def run(given: argparse.Namespace) -> None:
     print((report / "study.md").read_text(encoding="utf-8"))
     places = [str(out / "predictions" / name) for name in ("kn5", *NETWORKS, *mixtures)]
     _run("verdict", *places, "--data", str(out / "data"))
-    print(f"\nThe table: {report / 'study.csv'}; learning curves: {report / 'study.svg'}")
+    unknown = read_json(out / "data" / "counts.json")["unknown_rate"]
+    shares = f"{unknown['valid']:.0%} of validation's tokens and {unknown['test']:.0%} of test's"
+    print(
+        f"\n{shares} are unknown words, one symbol and easy to guess: compare these perplexities with no other corpus's"
+    )
+    print(f"The table: {report / 'study.csv'}; learning curves: {report / 'study.svg'}")
 
 
 def _place(out: Path, name: str) -> str:

@@ -44,12 +44,15 @@ def run(given: argparse.Namespace) -> None:
     corpus = _corpus(given.data, [folder for seeds in models.values() for folder in seeds.values()])
     texts, whole = _texts(corpus, given.split)
     print(_table(models, corpus, texts, given.split).to_string(index=False))
+    print(
+        "\nover the first: ratio of perplexities (95 % interval); open: the interval holds 1; ±: deviation over seeds"
+    )
     tokens = len(corpus.ids(given.split))
     said = f"{given.split}: {tokens:,} tokens of {whole} text{'s' * (whole != 1)}; intervals resample"
     if whole >= TEXTS:
-        print(f"\n{said} texts")
+        print(f"{said} texts")
     else:
-        print(f"\n{said} blocks of some {BLOCK:,} tokens: so few texts say little of what others would give")
+        print(f"{said} blocks of some {BLOCK:,} tokens: so few texts say little of what others would give")
 
 
 def _models(given: list[Path]) -> dict[str, dict[int, Path]]:

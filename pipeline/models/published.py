@@ -55,7 +55,7 @@ def publish(root: Path, names: list[str] | None) -> None:
     if there := [name for name in ids if ids[name]]:
         best = min(there, key=lambda name: read_json(folders[name] / "metrics.json")["valid"])
         version = publisher.register(ids[best])
-        print(f"{len(there)} models; the best by validation, {best}, is {MODEL}@{ALIAS}, version {version}")
+        print(f"{len(there)} models; the best of them by validation, {best}, is {MODEL}@{ALIAS}, version {version}")
 
 
 class Publisher:

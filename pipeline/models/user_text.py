@@ -159,11 +159,11 @@ def start_of(text: str, corpus: Corpus) -> list[str]:
 
 
 def scored(words: list[str], model: LanguageModel, corpus: Corpus, marks: bool = True) -> pd.DataFrame:
-    """A line a word: word, its natural log_probability, and whether it is unknown, so that a symbol stood for it.
+    """A line a word, by its place: word, natural log_probability, and whether it is unknown: a symbol stood for it.
 
     marks: whether those of paragraphs and text have lines too; they are read in any case.
     """
     ids = ids_of(words, corpus)
     log_p = model.log_probabilities(before(corpus), ids).astype(float)
     table = pd.DataFrame({"word": words, "log_probability": log_p, "unknown": unknown(ids, corpus)})
-    return table if marks else table[~table["word"].isin([*corpus.counts["marks"]])].reset_index(drop=True)
+    return table if marks else table[~table["word"].isin([*corpus.counts["marks"]])]
