@@ -143,6 +143,12 @@ FIGURES = {
     "closest": lambda: [off("closest", "valid"), off("closest", "train")],
     "closest-ratios": lambda: ratios_off("closest"),
     "closest-reached": lambda: reached("closest", "kn5", "kn5"),
+    "text-order": lambda: [
+        cell
+        for name in ("mlp5", "mlp9")
+        for file, row in (("extra", f"{name}-literal"), ("faithful", name))
+        for cell in cells(f"faithful/{file}.csv", f"name == '{row}'", BOTH)
+    ],
     "recipe": lambda: reached("table1", "kn5", "kn5")[:2],
     "closest-headline": lambda: [*claim("closest", HEADLINE, "ours"), *claim("closest", HEADLINE, "paper", ".0f")],
     "recipe-headline": lambda: claim("table1", HEADLINE, "ours"),
