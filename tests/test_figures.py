@@ -112,14 +112,19 @@ def times(model: str, who: str, form: str) -> str:
 
 def off(table: str, split: str) -> str:
     """By how many per cent a training's networks are off the paper's figures, over the trigrams', at most."""
-    return f"{100 * np.expm1(read('distance.csv', f'table == {table!r}')[f'{split}_log']).abs().max():.0f}"
+    return at_most(np.expm1(read("distance.csv", f"table == {table!r}")[f"{split}_log"]))
 
 
 def ratios_off(whose: str) -> list[str]:
     """By how many per cent the networks' and mixtures' ratios to Kneser-Ney 5 are off the paper's, at most."""
     table = pd.read_csv(ROOT / "reports" / "replication.csv").query("row.str.startswith('MLP')")
     off = (table[f"{whose}_{split}_ratio"] / table[f"paper_{split}_ratio"] - 1 for split in ("valid", "test"))
-    return [f"{100 * each.abs().max():.0f}" for each in off]
+    return [at_most(each) for each in off]
+
+
+def at_most(parts: pd.Series) -> str:
+    """The largest in per cent, rounded up."""
+    return f"{np.ceil(1000 * parts.abs().max()) / 10:.1f}"
 
 
 def as_printed(name: str, file: str) -> list[str]:
@@ -171,6 +176,10 @@ FIGURES = {
     ],
     "gains": lambda: [*gains("faithful"), *gains("closest"), *gains("table1"), *gains("table1", "")],
     "classes-reached": lambda: [reached("faithful", *["class500-3"] * 2, ending)[2] for ending in ("_raw", "")],
+    "class-one": lambda: [
+        *cells("extra.csv", "name == 'class500-3-added'", BOTH),
+        *cells("table1.csv", "name == 'kn5'", BOTH),
+    ],
     "best-ngram": lambda: [beaten(whose) for whose in ("procedure", "closest", "recipe")],
     "longer": lambda: [
         cell for table in ("faithful20", "faithful") for cell in cells(f"{table}/{table}.csv", "name == 'mlp5'", BOTH)

@@ -68,6 +68,7 @@ def run(given: argparse.Namespace) -> None:
         f"\n{shares} are unknown words, one symbol and easy to guess: compare these perplexities with no other corpus's"
     )
     print(f"The table: {report / 'study.csv'}; learning curves: {report / 'study.svg'}")
+    print("To try other values: repeat a command with another out=FOLDER, and hold it against these by nplm verdict")
 
 
 def _place(out: Path, name: str) -> str:

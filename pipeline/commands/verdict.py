@@ -3,7 +3,8 @@
 Each argument is a folder of a result, of its seeds, or of a grid (multirun/<date>/<time>); runs that differ in their
 seed alone are one model. All are compared with the first. Intervals resample the texts, both models on the same ones,
 and hold the spread of the seeds where both have several; where there are fewer than 20 texts they resample blocks of
-some 1,000 tokens. Choose on validation, which is the default, and look at test once, when the choice is made.
+some 1,000 tokens, and are wider the fewer those are. Choose on validation, which is the default, and look at test once,
+when the choice is made.
 """
 
 import argparse
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pipeline.commands import Parser
+from pipeline.config.base import ROOT
 from pipeline.data import record
 from pipeline.data.errors import InputError
 
@@ -43,7 +45,7 @@ def run(given: argparse.Namespace) -> None:
         raise InputError(f"{', '.join(map(str, given.folders))}: one model; give the folders of two or more")
     corpus = _corpus(given.data, [folder for seeds in models.values() for folder in seeds.values()])
     texts, whole = _texts(corpus, given.split)
-    print(_table(models, corpus, texts, given.split).to_string(index=False))
+    print(_table(models, corpus, texts, given.split, blocks=whole < TEXTS).to_string(index=False))
     print(
         "\nover the first: ratio of perplexities (95 % interval); open: the interval holds 1; ±: deviation over seeds"
     )
@@ -92,7 +94,8 @@ def _corpus(data: Path | None, folders: list[Path]) -> "Corpus":
     from pipeline.data.corpus import COUNTS, read_corpus
 
     digest = record.read(folders[0]).data
-    choices = [data] if data else [file.parent for each in CORPORA for file in Path().glob(f"{each}/{COUNTS}")]
+    searched = [base.glob(f"{each}/{COUNTS}") for base in (Path(), ROOT) for each in CORPORA]
+    choices = [data] if data else [file.parent for files in searched for file in files]
     corpora = (read_corpus(folder) for folder in choices)
     corpus = next((corpus for corpus in corpora if data or corpus.counts["digest"] == digest), None)
     if corpus is None:
@@ -116,7 +119,9 @@ def _texts(corpus: "Corpus", split: str) -> tuple["pd.DataFrame", int]:
     return pd.DataFrame({"first": first, "tokens": np.diff(first, append=length)}), len(texts)
 
 
-def _table(models: dict[str, dict[int, Path]], corpus: "Corpus", texts: "pd.DataFrame", split: str) -> "pd.DataFrame":
+def _table(
+    models: dict[str, dict[int, Path]], corpus: "Corpus", texts: "pd.DataFrame", split: str, blocks: bool
+) -> "pd.DataFrame":
     import pandas as pd
 
     from pipeline.reporting import by_text, resampling
@@ -146,6 +151,7 @@ def _table(models: dict[str, dict[int, Path]], corpus: "Corpus", texts: "pd.Data
                 for key in (name, first)
             )
             ratio = resampling.ratio_of_seeds(own, other, tokens)
+            ratio = resampling.widened(ratio, len(texts)) if blocks else ratio
             said = "better" if ratio.high < 1 else "worse" if ratio.low > 1 else "open"
             line[f"{reading}, over the first"] = f"{ratio.value:.3f} ({ratio.low:.3f} to {ratio.high:.3f}), {said}"
         lines.append(line)

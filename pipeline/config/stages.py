@@ -93,7 +93,7 @@ class NgramStage(Keys):
     clusters: InFolder = Field(description="<classes>/classes.csv below it: what cluster wrote")
     export: OptionalFile = Field(
         description="an ARPA file to write beside the arrays, .gz or not; empty: none. KenLM gives the raw figures if "
-        "it scores without <s> and </s>, with <text> as the word before the first"
+        "it scores without <s> and </s>, with `. <p> <text>` before the first word"
     )
     out: Out
     timing: Timing
