@@ -249,6 +249,10 @@ def test_score_raw_without_marks_and_line_by_line(command, made, few):
     assert [row["words"] for row in each["rows"]] == [5, 5] and each["figures"] == "with share, without marks"
     total = np.exp(np.log([row["perplexity"] for row in each["rows"]]).mean())
     assert each["perplexity"] == pytest.approx(total, rel=1e-4)
+    given = ("mlp1", "kn3", "--by-line", "--no-marks", "--format", "json")
+    both = json.loads(command("compare", *given, text=text).stdout)
+    assert both["perplexity of mlp1"] == pytest.approx(each["perplexity"], rel=1e-6) and both["words"] == 10
+    assert {row["text"] for row in both["rows"]} == {1, 2} and both["figures"] == each["figures"]
     model = nplm.load("mlp1", few, made / "predictions" / "table1", made / "clusters")
     lines = [model.score(line, marks=False) for line in text.splitlines()]
     nats = pd.concat(lines)["log_probability"].mean()
@@ -348,6 +352,11 @@ def test_text_of_many_signs_takes_time_in_proportion(few, text):
     start = time.process_time()
     user_text.words_of(text.format(sign * 100_000, sign * 100_000), corpus)
     assert time.process_time() - start < 60  # the cube takes days
+
+
+def test_a_text_begins_as_those_of_training_do(brown):
+    """After marks alone, which training never shows, Kneser-Ney gave The at the beginning e^-6 in place of e^-2."""
+    assert [brown.vocabulary[k] for k in user_text.before(brown)[-4:]] == ["<text>", ".", "<p>", "<text>"]
 
 
 def test_printed_text_is_read_as_brown_has_it(brown):

@@ -246,7 +246,7 @@ def test_the_demo_makes_a_table_of_its_own(project):
     assert (reports / "demo.md").read_text() in output and "against paper" not in output
 
 
-def test_the_commands_on_models_run(project):
+def test_the_commands_on_models_run(project, tmp_path):
     """Each as it stands in docs/use.md, its lines that load the arrays, and those of the README that load weights."""
     page = (ROOT / "docs" / "use.md").read_text(encoding="utf-8")
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -257,6 +257,9 @@ def test_the_commands_on_models_run(project):
     printed = [project.run("bash", "-euc", command) for command in called]  # by this folder's code
     assert "perplexity: " in printed[0] and "perplexity of kn5" in printed[3]
     assert (project.folder / "outputs" / "features" / "features.txt").is_file()
+    elsewhere = {"cwd": tmp_path, "env": project.environment | {"PYTHONPATH": str(project.folder)}}
+    called = [sys.executable, "-m", "pipeline.commands", "score", "mlp1"]
+    assert subprocess.run(called, **elsewhere, input=b"It was fair.", capture_output=True).returncode == 0
     (lines,) = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
     expected = project.run(sys.executable, "-c", lines).splitlines()
     assert len(expected) == 5 and all(0 < float(line.split()[1]) < 1 for line in expected)

@@ -53,6 +53,16 @@ def test_the_interval_holds_the_truth_as_often_as_it_says():
     assert 51 <= hits <= 60
 
 
+def test_over_few_parts_it_is_wide_enough():
+    """Five: as they are resampled the truth is missed one time in six."""
+    tokens, inside = np.full(5, 1000), 0
+    for _ in range(200):
+        others = RANDOM.normal(50, 30, 5)
+        ratio = resampling.widened(resampling.ratio(np.zeros(5), others, tokens), 5)
+        inside += ratio.low < np.exp(0.05) < ratio.high
+    assert 0.9 < inside / 200 < 0.99
+
+
 def test_the_spread_of_seeds_is_added_to_that_of_texts():
     """Student's with one degree of freedom: 12.7 standard errors, of two seeds whose log ratios are .01 apart."""
     sums = resampling.text_sums(stream(-5.5, 0.3), FIRSTS)
