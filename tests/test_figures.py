@@ -127,12 +127,13 @@ def at_most(parts: pd.Series) -> str:
     return f"{np.ceil(1000 * parts.abs().max()) / 10:.1f}"
 
 
-def as_printed(name: str, file: str) -> list[str]:
-    """Running training perplexity by the reading as printed, and the paper's on our stream."""
+def as_printed(*networks: tuple[str, str]) -> list[str]:
+    """Running training perplexity of networks as printed, each in its grid, and the paper's on our stream."""
     rows, table = "`recipe.decayed` == 'visited' and `recipe.rate` == 0.001", tables("table1")
     trigram = table.loc["interpolated3"]
-    printed = table.loc[name, "paper_train"] * trigram["valid_raw"] / trigram["paper_valid"]
-    return [*cells(file, rows, "running", ".0f"), f"{printed:.0f}"]
+    scale = trigram["valid_raw"] / trigram["paper_valid"]
+    ours = [cell for _, file in networks for cell in cells(file, rows, "running", ".0f")]
+    return ours + [f"{scale * table.loc[name, 'paper_train']:.0f}" for name, _ in networks]
 
 
 HEADLINE = "the best network is far better than the best n-gram"
@@ -141,8 +142,7 @@ large = yaml.safe_load((ROOT / "conf" / "model" / "large.yaml").read_text())
 FIGURES = {
     "longer-reached": lambda: reached("faithful20", "kn5", "kn5")[:2],
     "as-printed": lambda: [
-        *as_printed("mlp5", "search-ascent.csv"),
-        *as_printed("mlp9", "search-ascent-mlp9.csv"),
+        *as_printed(("mlp5", "search-ascent.csv"), ("mlp9", "search-ascent-mlp9.csv")),
         *reached("faithful", "kn5", "kn5")[:2],
     ],
     "closest": lambda: [off("closest", "valid"), off("closest", "train")],
