@@ -13,7 +13,7 @@ from conftest import settings
 from pipeline import page
 from pipeline.config.tables import read_tables
 from pipeline.data.errors import InputError
-from pipeline.reporting import costs, figures, style
+from pipeline.reporting import costs, figures, prose, style
 from pipeline.running.app import ROOT
 from pipeline.webpage import rows
 from pipeline.webpage.sheets import EACH
@@ -65,6 +65,7 @@ def test_it_holds_every_row_of_every_table_and_asks_for_nothing_else(written):
                 assert re.search(
                     rf'<th scope="row">[^<]*{label}(?:(?!</tr>).)*<td>{line.test_raw:.1f}', part, re.DOTALL
                 ), name
+    assert html.unescape(prose.between(ROOT / "README.md", "verdict")) in text  # of which DVC does not know
     assert re.findall(r'<(?:script|link|img|iframe|object)\b[^>]*(?:src|href)="([^"]*)"', text) == ["data:,"]
     assert "@import" not in text and set(re.findall(r"url\((.)", text)) == {"#"}
     cells = re.findall(r'<td(?! class="text")[^>]*>(.*?)</td>', text, re.DOTALL)
