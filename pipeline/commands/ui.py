@@ -10,6 +10,7 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from urllib.parse import urlencode
 
 from pipeline.commands import Parser, whole_number
@@ -57,13 +58,17 @@ def run(given: argparse.Namespace) -> None:
     command = [sys.executable, "-m", "mlflow", "server", "--host", HOST, "--port", str(given.port), "--workers", "1"]
     command += ["--uvicorn-opts", "--log-level warning"]  # a line for each request would hide the address
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    # A session of its own: Ctrl-C reaches this process alone, which ends the server in good order.
+    # A session of its own: Ctrl-C reaches this process alone, which ends the server and what it has started.
     server = subprocess.Popen(command, env=environment, start_new_session=True)
     try:
         server.wait()
     finally:
         if server.poll() is None:
             os.killpg(server.pid, signal.SIGTERM)
+            with suppress(subprocess.TimeoutExpired):
+                server.wait(1)  # then its processes may be killed: it writes only what its pages are asked to
+            with suppress(OSError):  # all have ended
+                os.killpg(server.pid, signal.SIGKILL)
             server.wait()
 
 
