@@ -9,6 +9,7 @@ when the choice is made.
 
 import argparse
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from pipeline.data.corpus import Corpus
+    from pipeline.reporting.resampling import Estimate
 
 EXAMPLE = "nplm verdict predictions/table1/mlp5 predictions/table1/mlp9 predictions/table1/kn5"
 TEXTS, BLOCK = 20, 1000  # fewer texts say little; tokens of a block
@@ -151,8 +153,19 @@ def _table(
                 for key in (name, first)
             )
             ratio = resampling.ratio_of_seeds(own, other, tokens)
-            ratio = resampling.widened(ratio, len(texts)) if blocks else ratio
+            ratio = widened(ratio, len(texts)) if blocks else ratio
             said = "better" if ratio.high < 1 else "worse" if ratio.low > 1 else "open"
             line[f"{reading}, over the first"] = f"{ratio.value:.3f} ({ratio.low:.3f} to {ratio.high:.3f}), {said}"
         lines.append(line)
     return pd.DataFrame(lines)
+
+
+def widened(ratio: "Estimate", parts: int) -> "Estimate":
+    """A ratio whose interval resampled few parts: so few show too little spread, by the root of (n - 1) / n, and want
+    Student's quantile in place of the normal one."""
+    from scipy import stats
+
+    middle = 0.975
+    factor = stats.t.ppf(middle, parts - 1) / stats.norm.ppf(middle) * (parts / (parts - 1)) ** 0.5
+    low, high = (ratio.value * (end / ratio.value) ** factor for end in (ratio.low, ratio.high))
+    return replace(ratio, low=low, high=high)
