@@ -374,7 +374,8 @@ def test_published_models_are_registered_and_served(project):
         serve = (BIN / "mlflow", "models", "serve", "-m", "models:/nplm@best", "--env-manager", "local")
         served = project.begin(*serve, "-p", str(serving))
         wait_for(f"http://127.0.0.1:{serving}/ping")
-        request = {"dataframe_records": [{"text": text} for text in (sentence, None, " ", "a" * 100_001)]}
+        texts = (sentence, None, " ", "half \ud800", "a" * 100_001)
+        request = {"dataframe_records": [{"text": text} for text in texts]}
         ask = partial(requests.post, f"http://127.0.0.1:{serving}/invocations", timeout=600)
         nameless = ask(json={"dataframe_records": [{"sentence": sentence}]})
         assert nameless.status_code == 400 and "no column `text`" in nameless.text

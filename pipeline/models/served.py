@@ -6,6 +6,8 @@ MLflow runs this file when it loads the model. Beside it lie `data`, the preproc
 model and its components, and `clusters`.
 """
 
+import sys
+import warnings
 from pathlib import Path
 
 import mlflow
@@ -47,6 +49,10 @@ class Served(PythonModel):
 
     def load_context(self, context: mlflow.pyfunc.PythonModelContext) -> None:
         """Reads the model from the artifacts."""
+        if "mlflow.pyfunc.scoring_server.app" in sys.modules:  # the server's own process
+            # It makes the frame of a request before `predict` sees it: as str, half a letter in one text fails all.
+            with warnings.catch_warnings(action="ignore"):  # pandas 4 will lack it
+                pd.set_option("future.infer_string", False)
         folder = Path(context.artifacts["model"])
         self.corpus = read_corpus(folder / "data")
         name = read_json(folder / "name.json")["name"]
