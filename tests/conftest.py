@@ -29,8 +29,10 @@ def composed(stage: str, *overrides: str) -> dict:
     """What a stage's configuration comes to, before anything looks at its values."""
     given = [f"hydra.runtime.output_dir={tempfile.gettempdir()}/not-placed", *check.added(overrides)]
     OmegaConf.register_new_resolver("timing", lambda out: check.timing_of(stage, out), replace=True)
-    HydraConfig.instance().set_config(groups.compose(stage, given, return_hydra_config=True))
-    return OmegaConf.to_container(groups.compose(stage, given), resolve=True, throw_on_missing=True)
+    config = groups.compose(stage, given, return_hydra_config=True)
+    HydraConfig.instance().set_config(config)
+    own = OmegaConf.masked_copy(config, [key for key in config if key != "hydra"])
+    return OmegaConf.to_container(own, resolve=True, throw_on_missing=True)
 
 
 def settings(stage: str, *overrides: str) -> Keys:
