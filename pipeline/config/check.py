@@ -51,8 +51,10 @@ def unknown(stage: str, key: str) -> str:
 
 
 def keys(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, FieldInfo]]:
-    """The keys of a model, dotted, in its order; of a list's items after the list, as `claims[].says`."""
-    for name, field in model.model_fields.items():
+    """The keys of a model, dotted: its own, then those that all stages have; of a list's items after the list, as
+    `claims[].says`."""
+    for name in sorted(model.model_fields, key=lambda name: name not in model.__annotations__):
+        field = model.model_fields[name]
         yield prefix + name, field
         for inner in _models(field.annotation):
             listed = "[]" if getattr(field.annotation, "__origin__", None) in (list, dict) else ""
