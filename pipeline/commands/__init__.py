@@ -16,10 +16,11 @@ from pipeline.config.base import ROOT
 from pipeline.data.errors import InputError
 
 if TYPE_CHECKING:
-    import numpy as np
     import pandas as pd
 
-    from pipeline.models.by_name import LanguageModel
+    from pipeline.data.corpus import Corpus
+    from pipeline.models.model import Model
+    from pipeline.models.tokeniser import Tokeniser
 
 
 class Parser(argparse.ArgumentParser):
@@ -90,83 +91,81 @@ def whole_number(least: int):
     return number
 
 
-class Session:
-    """The corpus and the models that the arguments of a command name."""
+def open_corpus(given: argparse.Namespace) -> "Corpus":
+    """The corpus that the arguments of a command name."""
+    from pipeline.data.corpus import COUNTS, read_corpus
 
-    def __init__(self, given: argparse.Namespace):
-        from pipeline.data.corpus import read_corpus
-        from pipeline.models import by_name
+    if not (given.data / COUNTS).is_file():
+        raise InputError(f"no preprocessed corpus in {given.data}: run `make repro`, or give its folder as --data")
+    return read_corpus(given.data)
 
-        self.given, self._by_name = given, by_name
-        first, *others = map(_nearest, by_name.TABLES)
-        self.tables = given.predictions or [first, *filter(Path.is_dir, others)]
-        if not (given.data / "counts.json").is_file():
-            raise InputError(f"no preprocessed corpus in {given.data}: run `make repro`, or give its folder as --data")
-        self.corpus = read_corpus(given.data)
 
-    def folder(self, name: str) -> Path:
-        """Of a model by name: to say that it is missing before a text is typed and n-grams are counted."""
-        return self._by_name.find(name, self.corpus, self.tables)[0]
+def open_models(given: argparse.Namespace, *names: str) -> "list[Model]":
+    """Models of one corpus by their names. Raises InputError of one that is missing before a text is typed."""
+    from pipeline.models import by_name
+    from pipeline.models.model import Model
 
-    def model(self, name: str) -> "LanguageModel":
-        """A model by name."""
-        return self._by_name.load(name, self.corpus, self.tables, self.given.clusters)
+    corpus, tables = open_corpus(given), given.predictions or [_nearest(table) for table in by_name.TABLES]
+    return [Model(name, corpus, tables, given.clusters) for name in names]
 
-    def features(self, name: str) -> "np.ndarray":
-        """C (V, m) of a network by name."""
-        from pipeline.data.weights import read_features
 
-        return read_features(self.folder(name))
+def score_texts(given: argparse.Namespace, *names: str) -> "pd.DataFrame":
+    """The words of the text, or with --by-line of each line that has some, as models score them.
 
-    def texts(self) -> list[list[str]]:
-        """The words of the text, see user_text.words_of; with --by-line of each line that has some."""
-        from pipeline.models import user_text
+    A line a word: text and place, counted from 1, before (four words), word, mark, unknown; and by the name of each
+    model its natural-log probability, as --raw and --no-marks ask.
+    """
+    import pandas as pd
 
-        where = "standard input" if self.given.file == "-" else self.given.file
-        try:
-            content = _standard_input() if self.given.file == "-" else Path(self.given.file).read_bytes()
-            whole = content.decode("utf-8-sig")
-            texts = [line for line in whole.split("\n") if line.strip()] if self.given.by_line else [whole]
-            return [user_text.words_of(text, self.corpus, self.given.tokens) for text in texts or [whole]]
-        except OSError as error:
-            raise InputError(f"{where}: {error.strerror or error}") from error
-        except UnicodeDecodeError as error:
-            raise InputError(f"{where}: not UTF-8; convert it, for example with iconv") from error
-        except InputError as error:
-            raise InputError(f"{where}: {error}") from error
+    models, parts = open_models(given, *names), []
+    for number, words in enumerate(_read_texts(given, models[0].tokeniser), start=1):
+        scored = [model.score_words(words) for model in models]
+        before = [" ".join(words[max(0, place - 4) : place]) for place in range(len(words))]
+        part = scored[0][["word", "mark", "unknown"]].assign(text=number, place=range(1, len(words) + 1), before=before)
+        log_p = [each["raw" if given.raw else "log_probability"] for each in scored]
+        parts.append(part.assign(**dict(zip(names, log_p, strict=True))))
+    table = pd.concat(parts, ignore_index=True)
+    return table[~table["mark"]] if given.no_marks else table
 
-    def scored(self, name: str, texts: list[list[str]]) -> "list[pd.DataFrame]":
-        """The words of each text, scored by a model as --raw and --no-marks ask; see user_text.scored."""
-        from pipeline.models import user_text
 
-        model = self.model(name)
-        model = model.model if self.given.raw else model
-        return [user_text.scored(words, model, self.corpus, not self.given.no_marks) for words in texts]
-
-    @property
-    def figures(self) -> str:
-        """Of which kind the scores are."""
-        return f"{'raw' if self.given.raw else 'with share'}, {'without' if self.given.no_marks else 'with'} marks"
-
-    def show(self, table: "pd.DataFrame", summary: dict | None = None) -> None:
-        """The table in the format asked for; the summary below it, or around it in JSON."""
-        import pandas as pd
-
-        summary = summary or {}
-        if self.given.format == "json":
-            whole = {"rows": table.to_dict("records")} | summary
-            print(pd.Series(whole).to_json(indent=2, force_ascii=False, double_precision=6))
-        elif self.given.format == "csv":
-            table.to_csv(sys.stdout, index=False, float_format="%.6f")
-            print("".join(f"# {key}: {value}\n" for key, value in summary.items()), end="", file=sys.stderr)
-        else:
-            if len(table):
-                print(table.to_string(index=False, float_format="%.3f"))
-            for key, value in summary.items():
-                print(f"{key}: {value:,.2f}" if isinstance(value, float) else f"{key}: {value}")
+def _read_texts(given: argparse.Namespace, tokeniser: "Tokeniser") -> list[list[str]]:
+    where = "standard input" if given.file == "-" else given.file
+    try:
+        whole = (_standard_input() if given.file == "-" else Path(given.file).read_bytes()).decode("utf-8-sig")
+        lines = [line for line in whole.split("\n") if line.strip()] if given.by_line else []
+        return [tokeniser.words(text, given.tokens) for text in lines or [whole]]
+    except OSError as error:
+        raise InputError(f"{where}: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{where}: not UTF-8; convert it, for example with iconv") from error
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from error
 
 
 def _standard_input() -> bytes:
     if sys.stdin.isatty():
         print("Type a text; Ctrl-D ends it.", file=sys.stderr)
     return sys.stdin.buffer.read()
+
+
+def figures(given: argparse.Namespace) -> str:
+    """Of which kind the scores are."""
+    return f"{'raw' if given.raw else 'with share'}, {'without' if given.no_marks else 'with'} marks"
+
+
+def show(given: argparse.Namespace, table: "pd.DataFrame", summary: dict | None = None) -> None:
+    """The table in the format asked for; the summary below it, or around it in JSON."""
+    import pandas as pd
+
+    summary = summary or {}
+    if given.format == "json":
+        whole = {"rows": table.to_dict("records")} | summary
+        print(pd.Series(whole).to_json(indent=2, force_ascii=False, double_precision=6))
+    elif given.format == "csv":
+        table.to_csv(sys.stdout, index=False, float_format="%.6f")
+        print("".join(f"# {key}: {value}\n" for key, value in summary.items()), end="", file=sys.stderr)
+    else:
+        if len(table):
+            print(table.to_string(index=False, float_format="%.3f"))
+        for key, value in summary.items():
+            print(f"{key}: {value:,.2f}" if isinstance(value, float) else f"{key}: {value}")

@@ -9,7 +9,7 @@ training never shows; --raw: as the model gives them. Logarithms are natural; in
 import argparse
 import sys
 
-from pipeline.commands import Parser, Session, add_model, add_places, add_text
+from pipeline.commands import Parser, add_model, add_places, add_text, figures, score_texts, show
 
 EXAMPLE = 'echo "The jury said that it was fair." | nplm score mlp1'
 MANY = 0.2  # share of unknown words from which a perplexity says little of a text
@@ -24,26 +24,22 @@ def arguments(parser: Parser) -> None:
 
 def run(given: argparse.Namespace) -> None:
     """Prints a line for each word, or each text, and the sums."""
-    import pandas as pd
-
     from pipeline.core.common.evaluation import perplexity
 
-    session = Session(given)
-    session.folder(given.model)
-    texts = session.texts()
-    parts = session.scored(given.model, texts)
-    table = pd.concat(parts)
-    counted = table["word"].isin([*session.corpus.counts["marks"]])
-    number, unknown = int((~counted).sum()), int(table["unknown"].sum())
-    sums = {"words": number, "marks": int(counted.sum()), "unknown words": unknown}
-    sums["figures"] = session.figures
-    sums["perplexity"] = perplexity(table["log_probability"].to_numpy())
+    table = score_texts(given, given.model).rename(columns={given.model: "log_probability"})
+    marks, unknown = int(table["mark"].sum()), int(table["unknown"].sum())
+    number, log_p = len(table) - marks, table["log_probability"].to_numpy()
+    sums = {"words": number, "marks": marks, "unknown words": unknown, "figures": figures(given)}
+    sums["perplexity"] = perplexity(log_p)
     if unknown:
-        sums["perplexity without unknown words"] = perplexity(table["log_probability"][~table["unknown"]].to_numpy())
+        sums["perplexity without unknown words"] = perplexity(log_p[~table["unknown"]])
     if given.by_line:
-        each = [perplexity(part["log_probability"].to_numpy()) for part in parts]
-        table = pd.DataFrame({"text": range(1, len(parts) + 1), "words": map(len, parts), "perplexity": each})
-        table["begins"] = [" ".join(words[:6]) for words in texts]
-    session.show(table.head(0 if given.summary else None), sums)
+        texts = table.groupby("text")
+        begins = texts["word"].agg(lambda words: " ".join(words[:6]))
+        each = texts["log_probability"].agg(lambda own: perplexity(own.to_numpy()))
+        table = texts.size().to_frame("words").assign(perplexity=each, begins=begins).reset_index()
+    else:
+        table = table[["word", "log_probability", "unknown"]]
+    show(given, table.head(0 if given.summary else None), sums)
     if unknown > MANY * number:
         print(f"{unknown} of {number} words are unknown: the perplexity says little of this text", file=sys.stderr)
