@@ -59,7 +59,7 @@ def pairs_by_hand(network: energy.Network, context: Tensor, target: Tensor, word
 
 
 def training(model: str, recipe: Recipe) -> Trainer:
-    """A training of one of conf/model's networks on ids from Zipf's distribution."""
+    """A training of one of conf/models.yaml's networks on ids from Zipf's distribution."""
     ids = zipf.ids(100_000, VOCABULARY)
     return setting.trainer(setting.architecture(model), recipe, setting.Ids(ids, ids[:1000], VOCABULARY, 0))
 

@@ -8,10 +8,9 @@ from multiprocessing import get_context
 
 import numpy as np
 import torch
-from hydra import compose, initialize_config_dir
 from omegaconf import OmegaConf
 
-from pipeline.config.base import ROOT
+from pipeline.config import groups
 from pipeline.config.network import Architecture
 from pipeline.config.recipe import Recipe
 from pipeline.core.networks.base import Network
@@ -26,14 +25,13 @@ def recipe(name: str = "modern", **changes) -> Recipe:
 
 
 def architecture(model: str) -> Architecture:
-    """One of conf/model's networks."""
+    """One of conf/models.yaml's networks."""
     return Architecture.model_validate(_composed(f"model={model}")["model"])
 
 
 def _composed(choice: str) -> dict:
     """conf/train.yaml with this choice."""
-    with initialize_config_dir(str(ROOT / "conf"), version_base="1.3"):
-        return OmegaConf.to_container(compose("train", [choice]))
+    return OmegaConf.to_container(groups.compose("train", [choice]))
 
 
 @dataclass(frozen=True)

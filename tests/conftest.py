@@ -9,12 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from hydra import compose, initialize_config_dir
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import OmegaConf
 
 from pipeline import download, preprocess
-from pipeline.config import check
+from pipeline.config import check, groups
 from pipeline.config.base import ROOT, Keys
 from pipeline.config.network import Architecture
 from pipeline.core.networks import registry
@@ -30,9 +29,10 @@ def composed(stage: str, *overrides: str) -> dict:
     """What a stage's configuration comes to, before anything looks at its values."""
     given = [f"hydra.runtime.output_dir={tempfile.gettempdir()}/not-placed", *check.added(overrides)]
     OmegaConf.register_new_resolver("timing", lambda out: check.timing_of(stage, out), replace=True)
-    with initialize_config_dir(str(ROOT / "conf"), version_base="1.3"):
-        HydraConfig.instance().set_config(compose(stage, given, return_hydra_config=True))
-        return OmegaConf.to_container(compose(stage, given), resolve=True, throw_on_missing=True)
+    config = groups.compose(stage, given, return_hydra_config=True)
+    HydraConfig.instance().set_config(config)
+    own = OmegaConf.masked_copy(config, [key for key in config if key != "hydra"])
+    return OmegaConf.to_container(own, resolve=True, throw_on_missing=True)
 
 
 def settings(stage: str, *overrides: str) -> Keys:

@@ -138,7 +138,7 @@ def as_printed(*networks: tuple[str, str]) -> list[str]:
 
 HEADLINE = "the best network is far better than the best n-gram"
 TABLE2 = "the mixed network is better than the best n-gram"
-large = yaml.safe_load((ROOT / "conf" / "model" / "large.yaml").read_text())
+large = yaml.safe_load((ROOT / "conf" / "models.yaml").read_text())["large"]
 FIGURES = {
     "longer-reached": lambda: reached("faithful20", "kn5", "kn5")[:2],
     "as-printed": lambda: [

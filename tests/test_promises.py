@@ -15,6 +15,7 @@ from dvc.repo import Repo
 
 from pipeline import claims
 from pipeline.commands import verify
+from pipeline.config import groups
 from pipeline.config.tables import Table
 from pipeline.data.errors import InputError
 from pipeline.reporting import prose
@@ -124,7 +125,7 @@ def test_a_mixture_depends_on_its_components(file):
     assert mixing or file == "experiments/page/dvc.yaml"
     for stage in mixing:
         words = dict(word.partition("=")[::2] for word in stage.cmd.split())
-        mixture = yaml.safe_load((ROOT / "conf" / "mix" / f"{words['mix']}.yaml").read_text())
+        mixture = groups.composed("mix", words["mix"])
         given = {"${network}": words.get("network", ""), "${seed}": words.get("seed", "0")}
         read = {os.path.relpath(dependency.fs_path, ROOT) for dependency in stage.deps}
         for part in mixture["components"]:

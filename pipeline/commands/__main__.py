@@ -14,7 +14,7 @@ from pkgutil import iter_modules
 
 from pipeline import commands
 from pipeline.commands import Parser, failed
-from pipeline.config import help
+from pipeline.config import groups, help
 from pipeline.config.base import ROOT
 from pipeline.config.stages import STAGES
 from pipeline.core.common.errors import UnusableError
@@ -87,6 +87,7 @@ def _complete(overview: Parser) -> None:
         loader = ConfigLoaderImpl(create_config_search_path(str(ROOT / "conf")))
         return BashCompletion(loader)._query(config_name=stage, line=prefix)
 
+    groups.register()
     listed = overview._subparsers._group_actions[0]
     for stage in STAGES:
         words = listed.add_parser(stage, add_help=False).add_argument("overrides", nargs=REMAINDER)

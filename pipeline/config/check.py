@@ -9,7 +9,8 @@ from typing import Any, get_args
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
-from pipeline.config.base import ROOT, Keys
+from pipeline.config import groups
+from pipeline.config.base import Keys
 from pipeline.config.stages import STAGES
 from pipeline.data.errors import InputError
 
@@ -69,12 +70,11 @@ def _models(annotation: Any) -> Iterator[type[BaseModel]]:
 def added(arguments: Sequence[str]) -> list[str]:
     """Arguments in which each key is added where the configuration lacks it. Hydra would refuse an unknown key alone,
     with the advice to put + before it; so the models see all of them at once."""
-    groups = {path.name for path in (ROOT / "conf").iterdir() if path.is_dir()}
 
     def with_plus(argument: str) -> str:
         key, given, _ = argument.partition("=")
         ours = given and key[:1] not in "+~-" and not key.startswith(("hydra.", "hydra/"))
-        return f"++{argument}" if ours and key.partition("@")[0] not in groups else argument
+        return f"++{argument}" if ours and key.partition("@")[0] not in groups.names() else argument
 
     return [with_plus(_quoted(argument)) for argument in arguments]
 

@@ -10,6 +10,7 @@ from typing import Any, Literal, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
+from pipeline.config import groups
 from pipeline.config.base import ROOT
 from pipeline.config.check import added, keys
 from pipeline.config.stages import STAGES
@@ -20,15 +21,13 @@ LONGEST = 60  # characters of a value that are shown
 
 def answer(stage: str, arguments: Sequence[str]) -> int:
     """Prints the help of a stage, with the values that the arguments give; what the process then ends with."""
-    from hydra import compose, initialize_config_dir
     from hydra.errors import HydraException
     from omegaconf import OmegaConf
 
     given = (each for each in arguments if not each.startswith("-"))
     overrides = [re.sub(r"^([^=]+=[^,\[{(]+),.*", r"\1", each) for each in given]  # of a grid its first values
     try:
-        with initialize_config_dir(str(ROOT / "conf"), version_base="1.3"):
-            values = OmegaConf.to_container(compose(stage, added(overrides)))
+        values = OmegaConf.to_container(groups.compose(stage, added(overrides)))
     except HydraException as error:
         print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
         return 2
@@ -52,17 +51,13 @@ def text(stage: str, values: Mapping[str, Any]) -> str:
         for line in (ROOT / "conf" / f"{stage}.yaml").read_text(encoding="utf-8").splitlines()
         if line.startswith("# python -m")
     ]
-    groups = [
-        f"  {path.name}={'|'.join(sorted(file.stem for file in path.glob('*.yaml')))}"
-        for path in sorted((ROOT / "conf").iterdir())
-        if path.is_dir() and path.name in STAGES[stage].model_fields
+    chosen = [
+        f"  {name}={'|'.join(groups.choices(name))}" for name in groups.names() if name in STAGES[stage].model_fields
     ]
     lines = [_columns(_left(key, values), _right(field), width) for key, field in keys(STAGES[stage])]
     parts = [said, "Examples:\n" + textwrap.indent("\n".join(examples), "  ")]
-    if groups:
-        parts.append(
-            "Files to choose from, in conf/<group>:\n" + "\n".join(_columns(line, "", width) for line in groups)
-        )
+    if chosen:
+        parts.append("Entries of conf/ to choose from:\n" + "\n".join(_columns(line, "", width) for line in chosen))
     parts.append("Keys, each with the value that it has unless given, its type and what it is:\n" + "\n".join(lines))
     parts.append("--cfg job: print the configuration of a command. -m: a grid, such as seed=0,1. --hydra-help: more.")
     return "\n\n".join(parts)

@@ -1,4 +1,4 @@
-"""conf/model: the shape of a network, a row of the paper's table."""
+"""conf/models.yaml: the shape of a network, a row of the paper's table."""
 
 from typing import Literal
 
@@ -24,7 +24,7 @@ class Deep(Keys):
 
 
 class Architecture(Keys):
-    """conf/model/<name>.yaml."""
+    """An entry of conf/models.yaml."""
 
     n: Int = Field(ge=2, le=LARGEST, description="order: n-1 words of context")
     h: Int = Field(ge=0, le=LARGEST, description="hidden units; 0 leaves the linear part alone")

@@ -1,4 +1,4 @@
-"""The n-gram models of conf/ngram and the mixtures of conf/mix."""
+"""The n-gram models of conf/ngrams.yaml and the mixtures of conf/mixtures.yaml."""
 
 from typing import Literal
 
@@ -8,7 +8,7 @@ from pipeline.config.base import Above0, Amount, Count, Int, Keys, Text
 
 
 class Ngram(Keys):
-    """conf/ngram/<name>.yaml over the values of conf/ngram.yaml, which stand for what a kind does not use."""
+    """An entry of conf/ngrams.yaml over the values of conf/ngram.yaml, which stand for what a kind does not use."""
 
     kind: Literal["interpolated", "kneser_ney", "class", "cache", "arpa"] = Field(description="arpa: read from `path`")
     order: Int = Field(ge=1, lt=1000, description="n")
@@ -35,7 +35,7 @@ class Ngram(Keys):
 
 
 class Mix(Keys):
-    """conf/mix/<name>.yaml over the values of conf/mix.yaml."""
+    """An entry of conf/mixtures.yaml over the values of conf/mix.yaml."""
 
     components: list[Text] = Field(min_length=1, description="models: <name>/<seed>")
     weights: list[Amount] = Field(description="one each, or none: learned on validation")

@@ -119,7 +119,7 @@ class MixStage(Keys):
     """conf/mix.yaml."""
 
     name: Name = Field(description="what the run is called; empty: its components' names with + between them")
-    network: Text = Field(description="${network} in conf/mix")
+    network: Text = Field(description="${network} in conf/mixtures.yaml")
     mix: Mix
     data: Data
     predictions: Predictions

@@ -2,11 +2,11 @@
 of each row, and where the report and the page show it."""
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from omegaconf import OmegaConf
 from pydantic import Field, ValidationError, model_validator
 
+from pipeline.config import groups
 from pipeline.config.base import Count, Keys, Text
 from pipeline.core.common.splits import SPLITS
 from pipeline.data.errors import InputError
@@ -18,7 +18,7 @@ class Mixed(Keys):
     """Each of the networks, mixed in each of the ways, is a row <network>-<way>."""
 
     networks: list[Text] = Field(description="of this table, or of one in whose place they are found")
-    ways: list[Text] = Field(description="files of conf/mix")
+    ways: list[Text] = Field(description="entries of conf/mixtures.yaml")
     stage: Text = Field("mix", description="that makes them")
 
 
@@ -124,14 +124,7 @@ def read_tables(folder: Path) -> Tables:
 
 def _table(file: Path) -> Table:
     try:
-        return Table.model_validate(composed(file))
+        return Table.model_validate(groups.merged(file))
     except ValidationError as error:
         faults = (f"{file}: {'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors())
         raise InputError("\n".join(faults)) from None
-
-
-def composed(file: Path) -> dict[str, Any]:
-    """A file's values over those of the file that it builds on, as Hydra merges them."""
-    own = OmegaConf.load(file)
-    bases = [composed(file.with_name(f"{base}.yaml")) for base in own.pop("defaults", []) if base != "_self_"]
-    return OmegaConf.to_container(OmegaConf.merge(*bases, own))

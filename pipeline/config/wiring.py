@@ -6,7 +6,6 @@ that its program imports, on the values that its configuration is composed of, a
 experiments/<table>/stages.yaml has what does not follow so, as DVC has it; it counts before what follows.
 """
 
-import textwrap
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
@@ -17,10 +16,10 @@ from omegaconf import OmegaConf
 
 from pipeline.config.base import ROOT
 from pipeline.config.code import CORE, files_of
-from pipeline.config.tables import Table, composed, read_tables
+from pipeline.config.groups import CONF, LISTED, composed
+from pipeline.config.tables import Table, read_tables
 from pipeline.data.errors import InputError
 
-CONF = ROOT / "conf"
 HYDRA = "hydra.run.dir=. hydra.output_subdir=null hydra/job_logging=stdout"  # no files of Hydra's own
 BY_FILE = {"families", "readers", "streams", "beyond"}  # folders of the core whose files are apart, each by itself
 # Of each program the file of the core that it calls, the group of which a name is chosen, and the keys of its
@@ -34,9 +33,7 @@ PROGRAMS = {
 }
 HEAD = """\
 # Made by `nplm wiring` from conf/table/{name}.yaml and, where it is there, experiments/{name}/stages.yaml: edit those.
-vars: [hydra: {hydra}]
-
-stages:"""
+"""
 
 Stage = dict[str, Any]
 
@@ -73,40 +70,25 @@ def _text(name: str, table: Table) -> str:
     for stage, keys in own.pop("stages", {}).items():
         stages[stage] = stages.get(stage, {}) | keys
     up = "/".join([".."] * (len(Path(table.dvc).parts) - 1))
-    text = HEAD.format(name=name, hydra=HYDRA)
-    for stage, keys in stages.items():
-        wdir = {"wdir": up} if up and "do" not in keys else {}
-        text += f"\n  {stage}:\n" + "".join(_key(key, value) for key, value in (wdir | keys).items())
-    return text + "".join(f"\n{yaml.safe_dump({key: value}, sort_keys=False)}" for key, value in own.items())
+    stages = {key: {"wdir": up} | stage if up and "do" not in stage else stage for key, stage in stages.items()}
+    return HEAD.format(name=name) + yaml.dump(
+        {"vars": [{"hydra": HYDRA}], "stages": stages, **own}, Dumper=_Dumper, width=118, sort_keys=False
+    )
 
 
-def _key(key: str, value: Any, indent: int = 4) -> str:
-    """A key of a stage: commands folded at spaces, lists in brackets, within 120 columns."""
-    margin = " " * indent
-    if key == "do":
-        return f"{margin}do:\n" + "".join(_key(inner, each, indent + 2) for inner, each in value.items())
-    whole = value if key == "cmd" else _flow(value)
-    if len(f"{margin}{key}: {whole}") <= 120:
-        return f"{margin}{key}: {whole}\n"
-    opened, first, parts, closed = (" >-", "", value, "") if key == "cmd" else ("", whole[0], whole[1:-1], whole[-1])
-    lines = textwrap.wrap(parts, 120 - indent - 4, break_long_words=False, break_on_hyphens=False)
-    return f"{margin}{key}:{opened}\n{margin}  {first}" + f"\n{margin}  {' ' * len(first)}".join(lines) + f"{closed}\n"
+class _Dumper(yaml.SafeDumper):
+    """Innermost lists and mappings on one line, and none by reference."""
 
+    def __init__(self, *arguments: Any, **settings: Any):
+        super().__init__(*arguments, **settings | {"default_flow_style": None})
 
-def _flow(value: Any) -> str:
-    """A value as YAML on one line."""
-    if isinstance(value, list):
-        return f"[{', '.join(map(_flow, value))}]"
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{_flow(key)}: {_flow(item)}" for key, item in value.items()) + "}"
-    if isinstance(value, bool):
-        return str(value).lower()
-    return "" if value is None else f'"{value}"' if "{" in str(value) else str(value)
+    def ignore_aliases(self, data: object) -> bool:
+        return True
 
 
 def _corpus(name: str, table: Table) -> dict[str, Stage]:
     """Download, where a corpus can be had and no other table downloads it, and preprocess."""
-    corpus, settings = table.corpus, _composed("corpus", table.corpus)
+    corpus, settings = table.corpus, composed("corpus", table.corpus)
     first = next(each for each, other in tables().items() if other.corpus == corpus)
     raw, stages = settings["raw"], {}
     if settings["sha256"] and first == name:
@@ -119,7 +101,7 @@ def _corpus(name: str, table: Table) -> dict[str, Stage]:
     words = [f"corpus={corpus}", *table.text.split(), f"timing=timings/{name}/preprocess.json"]
     stages["preprocess"] = {
         "cmd": _command("preprocess", words, table.data),
-        "params": _values(*_chain("corpus", corpus)),
+        "params": [_values("corpus", corpus)],
         "deps": [*_code("text/build.py", f"readers/{settings['format']}.py"), raw],
         "outs": [table.data],
     }
@@ -135,43 +117,44 @@ def _named(table: Table, stage: str, models: list[str]) -> Stage:
     words = [f"{group}={item}"] * (group not in given and program != "shortlist")
     words += [f"name={item}"] * (group in given or program in ("mix", "shortlist"))
     if program == "train":
-        files, code, parts = _training(given, chosen, item)
+        values, code, parts = _training(given, chosen, item)
         words, seeds, seed = [*words, "seed=${item.seed}"], {"seed": table.seeds}, "${item.seed}"
     else:
-        files, seeds, seed = [f"conf/{group}/{given.get(group, item)}.yaml"], {}, 0
+        values, seeds, seed = _values(group, given.get(group, item)), {}, 0
         code, parts = _code(entry), []
     if program == "mix":
-        used = [part for each in chosen for part in _composed("mix", each)["components"]]
+        used = [part for each in chosen for part in composed("mix", each)["components"]]
         named = [part.replace("${network}", given.get("network", "")).replace("${seed}", "0") for part in used]
         parts = _folders(table, named, models)
     elif program == "shortlist":
-        files, network = ["conf/ngram/interpolated3.yaml"], given["network"]
+        values, network = _values("ngram", "interpolated3"), given["network"]
         code = _code(entry, "ngrams/build.py", *_families([network.split("/")[0]]))
         parts = _folders(table, [network])
-    elif program == "ngram" and any(_composed("ngram", each)["kind"] == "class" for each in chosen):
+    elif program == "ngram" and any(composed("ngram", each)["kind"] == "class" for each in chosen):
         parts = [_clusters(table)]
         words.append(f"clusters={parts[0]}")
     words += [f"{each}={value}" for each, value in given.items()]
     words += [f"predictions=[{','.join(table.predictions)}]"] * (program in ("mix", "shortlist"))
     out = f"{table.predictions[0]}/{item}/{seed}"
+    decide = [each for each in keys if each == group or each not in given]
     return {
         "matrix": {key: models} | seeds,
         "cmd": _command(program, words, out, table.data),
-        "params": _values(*files, **{program: [each for each in keys if each == group or each not in given]}),
+        "params": [values | {f"conf/{program}.yaml": decide}] if decide else [values],
         "deps": [*code, table.data, *parts],
         "outs": [out],
     }
 
 
-def _training(given: dict[str, str], models: list[str], item: str) -> tuple[list[str], list[str], list[str]]:
-    """The files of a training's values, its code, and what it starts from."""
+def _training(given: dict[str, str], models: list[str], item: str) -> tuple[dict, list[str], list[str]]:
+    """A training's values, its code, and what it starts from."""
     recipe = given.get("recipe", _default("train", "recipe"))
     chains = [file for model in models for file in _chain("recipe", recipe.replace("${item.model}", model))]
     own = {f"conf/recipe/{model}.yaml" for model in models}
     recipes = [f"conf/recipe/{recipe}.yaml" if file in own and "{" in recipe else file for file in chains]
-    model = f"conf/model/{given.get('model', item)}.yaml"
+    values = _values("model", given.get("model", item)) | dict.fromkeys(recipes)
     parts = [given[key].removesuffix("/features.npy") for key in ("features", "resume") if key in given]
-    return [model, *dict.fromkeys(recipes)], _code(PROGRAMS["train"][0], *_families(models)), parts
+    return values, _code(PROGRAMS["train"][0], *_families(models)), parts
 
 
 def _mixed(table: Table) -> Stage:
@@ -185,13 +168,14 @@ def _mixed(table: Table) -> Stage:
     words += [f"predictions=[{','.join(table.predictions)}]"]
     parts = [f"{_place(table, networks[0])}/${{item.network}}/${{item.seed}}"]
     if program == "mix":
-        used = [part for way in ways for part in _composed("mix", way)["components"] if "${network}" not in part]
+        used = [part for way in ways for part in composed("mix", way)["components"] if "${network}" not in part]
         parts += _folders(table, used)
     code = _code(entry, *(_families(networks) if program == "adapt" else []))
+    decide = [key for key in keys if key != "seed"]
     return {
         "matrix": {"network": networks, "way": ways, "seed": table.seeds},
         "cmd": _command(program, words, out, table.data),
-        "params": _values(f"conf/{group}/${{item.way}}.yaml", **{program: [key for key in keys if key != "seed"]}),
+        "params": [_values(group, "${item.way}") | ({f"conf/{program}.yaml": decide} if decide else {})],
         "deps": [*code, table.data, *parts],
         "outs": [out],
     }
@@ -203,7 +187,7 @@ def _cluster(name: str, table: Table) -> Stage:
     return {
         "matrix": {"classes": table.clusterings},
         "cmd": _command("cluster", words, out, table.data),
-        "params": _values(cluster=["tolerance", "passes", "thorough", "annealing", "temperature", "seed"]),
+        "params": [{"conf/cluster.yaml": ["tolerance", "passes", "thorough", "annealing", "temperature", "seed"]}],
         "deps": [*_code("clustering/exchange.py"), table.data],
         "outs": [out],
     }
@@ -218,7 +202,7 @@ def _reported(name: str, table: Table) -> dict[str, Stage]:
     stages = {
         "report": {
             "cmd": _command("report", [*words, f"timing=timings/{name}/report.json"], out, table.data),
-            "params": _values(*_chain("table", name)),
+            "params": [_values("table", name)],
             "deps": ["pipeline/report.py", *deps, *shown],
             "outs": [{out: {"cache": False}}],
         }
@@ -227,7 +211,7 @@ def _reported(name: str, table: Table) -> dict[str, Stage]:
         out, words = f"reports/claims/{name}", [f"table={name}", f"claims={claims}"]
         stages["claims"] = {
             "cmd": _command("claims", [*words, f"timing=timings/{name}/claims.json"], out, table.data),
-            "params": _values(*_chain("claims", claims), *_chain("table", name)),
+            "params": [_values("claims", claims) | _values("table", name)],
             "deps": ["pipeline/claims.py", *deps],
             "outs": [{out: {"cache": False}}],
         }
@@ -251,9 +235,9 @@ def _command(program: str, words: Iterable[str], out: str, data: str = "data/bro
     return " ".join([f"python -m pipeline.{program} ${{hydra}}", *elsewhere, *words, f"out={out}"])
 
 
-def _values(*files: str, **keys: list[str]) -> list[dict]:
-    """Files whose values all count, and keys of conf/<program>.yaml."""
-    return [dict.fromkeys(files) | {f"conf/{program}.yaml": some for program, some in keys.items() if some}]
+def _values(group: str, name: str) -> dict[str, list[str] | None]:
+    """Where the values of an entry of conf/ stand: by file, the keys that count, or None for all."""
+    return {f"conf/{LISTED[group]}": [name]} if group in LISTED else dict.fromkeys(_chain(group, name))
 
 
 def _code(*entries: str) -> list[str]:
@@ -264,7 +248,7 @@ def _code(*entries: str) -> list[str]:
 
 
 def _families(models: Iterable[str]) -> list[str]:
-    names = sorted({_composed("model", model).get("family", "feedforward") for model in models})
+    names = sorted({composed("model", model).get("family", "feedforward") for model in models})
     return [f"families/{name}.py" for name in names]
 
 
@@ -290,12 +274,6 @@ def _place(table: Table, model: str) -> str:
     raise InputError(f"{model} is made by no table in {', '.join(table.predictions)}")
 
 
-@cache
-def _composed(group: str, name: str) -> dict[str, Any]:
-    """A file of a group over those that it builds on."""
-    return composed(CONF / group / f"{name}.yaml")
-
-
 def _default(program: str, group: str) -> str:
     """The file of a group that conf/<program>.yaml chooses."""
     chosen = OmegaConf.load(CONF / f"{program}.yaml").defaults
@@ -304,6 +282,6 @@ def _default(program: str, group: str) -> str:
 
 def _chain(group: str, name: str) -> list[str]:
     """A file of a group, and those that it builds on."""
-    bases = OmegaConf.load(CONF / group / f"{name}.yaml").get("defaults", [])
     own = f"conf/{group}/{name}.yaml"
+    bases = OmegaConf.load(ROOT / own).get("defaults", []) if "$" not in name else []
     return [own, *(file for base in bases if base != "_self_" for file in _chain(group, base))]

@@ -18,7 +18,7 @@ from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from pipeline.config import check
+from pipeline.config import check, groups
 from pipeline.config.base import ROOT
 from pipeline.core.common.errors import UnusableError
 from pipeline.data.errors import InputError, print_anything
@@ -49,6 +49,7 @@ def run(stage: str, main: Callable[..., None], timed: bool = False) -> None:
     print_anything()
     sys.argv[1:] = _with_own_folder(check.added(sys.argv[1:]))
     OmegaConf.register_new_resolver("timing", lambda out: check.timing_of(stage, out), replace=True)
+    groups.register()
     # Hydra's own handler prints hints over several lines and exits; with this set, errors reach us whole.
     os.environ.setdefault("HYDRA_FULL_ERROR", "1")
 

@@ -17,8 +17,7 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.experimental.callback import Callback
 from omegaconf import DictConfig, OmegaConf
 
-from pipeline.config import check
-from pipeline.config.base import ROOT
+from pipeline.config import check, groups
 from pipeline.config.stages import STAGES
 from pipeline.data.corpus import read_corpus
 from pipeline.data.errors import InputError
@@ -49,7 +48,7 @@ class Grid(Callback):
             if given.lstrip("+").startswith(("out=", "timing=")):
                 sys.exit(exit_code(f"{given}: each job of a grid has a folder of its own; give hydra.sweep.dir=FOLDER"))
         given = OverridesParser.create().parse_overrides(list(config.hydra.overrides.task))
-        known = {*dict(check.keys(STAGES["train"])), *(path.name for path in (ROOT / "conf").iterdir())}
+        known = {*dict(check.keys(STAGES["train"])), *groups.names()}
         for key in (override.key_or_group for override in given):
             if key not in known and not key.startswith("hydra"):
                 sys.exit(exit_code(check.unknown("train", key)))

@@ -24,7 +24,7 @@ def fit_weights(log_probabilities: np.ndarray, tolerance: float = 1e-7, iteratio
     weights = np.full(len(ratios), 1 / len(ratios))
     previous = -np.inf
     for _ in range(iterations):
-        mixed = weights @ ratios
+        mixed = np.einsum("k,kt->t", weights, ratios)  # a product by BLAS would depend on its kernels
         likelihood = np.log(mixed).mean()
         if likelihood - previous < tolerance:
             break

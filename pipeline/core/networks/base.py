@@ -2,7 +2,7 @@
 scoring batch after batch. A family is a file of pipeline/core/families with a class Network of its own."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import ClassVar
 
 import numpy as np
@@ -46,13 +46,13 @@ class Network(nn.Module, ABC):
     tables: tuple[str, ...]
     in_order: ClassVar[bool] = False  # whether it reads a stream from its beginning, and carries a state (core/streams)
     in_pairs: ClassVar[bool] = False  # whether it scores each word together with each context, one pair by itself
-    has: ClassVar[tuple[str, ...]] = ()  # of the keys direct, indexed and activation of conf/model those that it has
-    deep: ClassVar[tuple[str, ...]] = ()  # of the keys below `deep` of conf/model those that it has
+    has: ClassVar[tuple[str, ...]] = ()  # of direct, indexed and activation in conf/models.yaml those that it has
+    deep: ClassVar[tuple[str, ...]] = ()  # of the keys below `deep` in conf/models.yaml those that it has
     C: nn.Parameter
     b: nn.Parameter
 
     def __init__(self, architecture: Settings):
-        """architecture: conf/model/<name>.yaml; n is the order, so that there are n-1 words of context."""
+        """architecture: an entry of conf/models.yaml; n is the order, so that there are n-1 words of context."""
         super().__init__()
         self.architecture = architecture
         self.dropout = Dropout()
@@ -99,6 +99,12 @@ class Network(nn.Module, ABC):
         """
         every = slice(None) if places is None else places
         return score(self, contexts(ids, before, self.architecture.n, mark)[every], ids[every], progress)
+
+    def stretches(self, ids: np.ndarray, before: np.ndarray, mark: int, length: int) -> Iterator[Tensor]:
+        """y (L, V) of each stretch of so many tokens of a split in order, with its gradient. See score."""
+        windows = contexts(ids, before, self.architecture.n, mark)
+        for start in range(0, len(ids), length):
+            yield self(torch.from_numpy(windows[start : start + length].astype(np.int64)))
 
     def next(self, before: np.ndarray, mark: int) -> np.ndarray:
         """Natural-log probabilities (V,) of all words after the words `before`."""

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from pipeline.core.ngrams.counts import NEVER, Counts, of_the_word_before
+from pipeline.core.ngrams.model import Model
 
 
 @dataclass(frozen=True)
-class Backoff:
+class Backoff(Model):
     """log P(w | h) = log_p of hw where it is known, else log_backoff of h + log P(w | h without its first word)."""
 
     counts: Counts  # its tables say which n-grams are known
@@ -20,8 +21,13 @@ class Backoff:
         """n of the longest n-grams."""
         return self.counts.order
 
+    @property
+    def vocabulary(self) -> int:
+        """V, words."""
+        return self.counts.vocabulary
+
     def log_probabilities(self, before: np.ndarray, ids: np.ndarray) -> np.ndarray:
-        """Natural-log probability (T,) float32 of each of `ids` (T,), of which `before` are the words before."""
+        """See Model."""
         skip = min(self.counts.order - 1, len(before))
         stream = np.concatenate([before[len(before) - skip :], ids])
         places = self.counts.places(stream)

@@ -1,22 +1,10 @@
 """An n-gram model from its settings and a corpus."""
 
-from typing import Protocol
-
 import numpy as np
 
 from pipeline.core.common.settings import Settings
 from pipeline.core.ngrams import cache, classes, counts, interpolated, kneser_ney
-
-
-class Model(Protocol):
-    """What every n-gram model can do."""
-
-    @property
-    def order(self) -> int:
-        """n: it looks at the n - 1 words before."""
-
-    def log_probabilities(self, before: np.ndarray, ids: np.ndarray) -> np.ndarray:
-        """Natural-log probability (T,) float32 of each of `ids` (T,), of which `before` are the words before."""
+from pipeline.core.ngrams.model import Model
 
 
 def fit(
@@ -24,7 +12,7 @@ def fit(
 ) -> Model:
     """The model, counted on training and, where it has weights, fitted on validation.
 
-    ngram: conf/ngram.yaml; vocabulary: words, V; of_words: the class (V,) of each, for a class model.
+    ngram: of conf/ngrams.yaml; vocabulary: words, V; of_words: the class (V,) of each, for a class model.
     Raises UnusableError where the counts leave discounts undefined.
     """
     if ngram.kind == "interpolated":

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pipeline.core.ngrams.model import Model
+
 
 @dataclass(frozen=True)
-class Cache:
+class Cache(Model):
     """The unigram cache (order 1) or the bigram cache (order 2)."""
 
     order: int
@@ -18,7 +20,7 @@ class Cache:
     vocabulary: int  # V
 
     def log_probabilities(self, before: np.ndarray, ids: np.ndarray) -> np.ndarray:
-        """Natural-log probability (T,) float32 of each of `ids` (T,), of which `before` are the words before."""
+        """See Model."""
         words = np.concatenate([before[len(before) - min(len(before), self.length + 1) :], ids]).astype(np.int64)
         read = np.minimum(np.arange(len(words)), self.length)
         p = (earlier(words, self.length) + 1 / self.vocabulary) / (read + 1)
@@ -29,7 +31,7 @@ class Cache:
         return np.log(p[len(words) - len(ids) :]).astype(np.float32)
 
     def next(self, before: np.ndarray) -> np.ndarray:
-        """Natural-log probability (V,) of each word after the words `before`."""
+        """See Model; as one stream, the cache would hold the other words of it."""
         held = before[-self.length :]
         p = (np.bincount(held, minlength=self.vocabulary) + 1 / self.vocabulary) / (len(held) + 1)
         if self.order == 2 and len(before):

@@ -12,12 +12,13 @@ import numpy as np
 
 from pipeline.core.ngrams import counts, kneser_ney
 from pipeline.core.ngrams.backoff import Backoff
+from pipeline.core.ngrams.model import Model
 
 UNKNOWN_ID = 0
 
 
 @dataclass(frozen=True)
-class ClassModel:
+class ClassModel(Model):
     """An n-gram model over classes, and each word's share of its class."""
 
     classes: np.ndarray  # (V,) the class of each word
@@ -29,8 +30,13 @@ class ClassModel:
         """n of the classes' model."""
         return self.over_classes.order
 
+    @property
+    def vocabulary(self) -> int:
+        """V, words."""
+        return len(self.classes)
+
     def log_probabilities(self, before: np.ndarray, ids: np.ndarray) -> np.ndarray:
-        """Natural-log probability (T,) float32 of each of `ids` (T,), of which `before` are the words before."""
+        """See Model."""
         of_class = self.over_classes.log_probabilities(self.classes[before], self.classes[ids])
         return (of_class + self.log_share[ids]).astype(np.float32)
 

@@ -12,20 +12,26 @@ import numpy as np
 
 from pipeline.core.ngrams import bins
 from pipeline.core.ngrams.counts import NEVER, Counts, count, of_the_word_before
+from pipeline.core.ngrams.model import Model
 
 ORDER = 3
 
 
 @dataclass(frozen=True)
-class Interpolated:
+class Interpolated(Model):
     """A fitted model."""
 
     counts: Counts
     weights: bins.BinWeights  # of p_0 to p_3
     order: int = ORDER
 
+    @property
+    def vocabulary(self) -> int:
+        """V, words."""
+        return self.counts.vocabulary
+
     def log_probabilities(self, before: np.ndarray, ids: np.ndarray) -> np.ndarray:
-        """Natural-log probability (T,) float32 of each of `ids` (T,), of which `before` are the words before."""
+        """See Model."""
         components, binned = _components(self.counts, before, ids)
         return np.log(np.einsum("kt,tk->t", components, self.weights.of(binned))).astype(np.float32)
 

@@ -15,7 +15,8 @@ def mix(
 ) -> tuple[dict[str, np.ndarray], dict]:
     """log P (T,) of the mixture on valid and test, and its weights by component, or by bin and component.
 
-    settings: conf/mix; parts: log P_k (K, T) of valid and test; ids: of train, valid and test; vocabulary: words, V.
+    settings: an entry of conf/mixtures.yaml; parts: log P_k (K, T) of valid and test; ids: of train, valid and test;
+    vocabulary: words, V.
     """
     if settings.by_frequency:
         return _by_frequency(settings, parts, ids, vocabulary)

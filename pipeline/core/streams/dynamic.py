@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import torch
 
-from pipeline.core.networks.base import Network, contexts
+from pipeline.core.networks.base import Network
 
 
 def log_probabilities(
@@ -42,7 +42,7 @@ def log_probabilities(
         for p, root in zip(learning.parameters(), roots, strict=True)
     ]
     scored = []
-    for loss in _stretches(learning, ids, before, mark, length):
+    for loss in _losses(learning, ids, before, mark, length):
         scored.append(-loss.detach().numpy())
         loss.sum().backward()
         _learn(weights, rate)
@@ -54,7 +54,7 @@ def mean_squares(network: Network, ids: np.ndarray, mark: int, length: int) -> l
     """r of each parameter: the root of its mean squared gradient over the stretches of some training words."""
     network.eval().sparse = False
     sums, stretches = [torch.zeros_like(p) for p in network.parameters()], 0
-    for loss in _stretches(network, ids, ids[:0], mark, length):
+    for loss in _losses(network, ids, ids[:0], mark, length):
         loss.sum().backward()
         for total, parameter in zip(sums, network.parameters(), strict=True):
             total.addcmul_(parameter.grad, parameter.grad)
@@ -63,20 +63,10 @@ def mean_squares(network: Network, ids: np.ndarray, mark: int, length: int) -> l
     return [(total / stretches).sqrt_() for total in sums]
 
 
-def _stretches(network: Network, ids: np.ndarray, before: np.ndarray, mark: int, length: int) -> Iterator[torch.Tensor]:
-    """-log P (L,) of the words of each stretch, with a gradient; a state goes on from stretch to stretch."""
-    if network.in_order:
-        stream, state = network.opened(ids, before, mark)
-    else:
-        windows = contexts(ids, before, network.architecture.n, mark)
-    for start in range(0, len(ids), length):
-        if network.in_order:
-            z, state = network.read(torch.from_numpy(stream[:, :-1][:, start : start + length]), state)
-            state = tuple(part.detach() for part in state)
-            y = network.output(z[0], network.output_weight, None)
-        else:
-            y = network(torch.from_numpy(windows[start : start + length].astype(np.int64)))
-        target = torch.from_numpy(ids[start : start + length].astype(np.int64))
+def _losses(network: Network, ids: np.ndarray, before: np.ndarray, mark: int, length: int) -> Iterator[torch.Tensor]:
+    """-log P (L,) of the words of each stretch, with a gradient."""
+    targets = torch.from_numpy(ids.astype(np.int64)).split(length)
+    for y, target in zip(network.stretches(ids, before, mark, length), targets, strict=True):
         yield torch.nn.functional.cross_entropy(y, target, reduction="none")
 
 

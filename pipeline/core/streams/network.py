@@ -90,6 +90,14 @@ class StreamNetwork(base.Network):
         words, state = self.opened(ids, before, mark)
         return torch.cat([z[0] for z, *_ in self.outputs(words[:, :-1], state)])
 
+    def stretches(self, ids: np.ndarray, before: np.ndarray, mark: int, length: int) -> Iterator[Tensor]:
+        """See base.Network; the state goes on from stretch to stretch, the gradient does not."""
+        words, state = self.opened(ids, before, mark)
+        for start in range(0, len(ids), length):
+            z, state = self.read(torch.from_numpy(words[:, :-1][:, start : start + length]), state)
+            state = tuple(part.detach() for part in state)
+            yield self.output(z[0], self.output_weight, None)
+
     def opened(self, ids: np.ndarray, before: np.ndarray, mark: int) -> tuple[np.ndarray, State | None]:
         """A split with the word before it, (1, 1 + T), and the state that the WARM words before that word leave."""
         stream = _stream(ids, before, mark)[None]

@@ -40,7 +40,7 @@ def train(
     """Trains on ids["train"] with early stopping on ids["valid"], and scores some splits.
 
     ids: of train, valid and test, one stream in this order; vocabulary: words, V; mark: id of the text mark; model,
-    recipe: conf/model and conf/recipe; parallel: none, threads (as many as there are cores), or one of
+    recipe: conf/models.yaml and conf/recipe; parallel: none, threads (as many as there are cores), or one of
     pipeline.core.parallel's ways to train on the processes of a group; splits: those that are scored; features:
     C (V, m) at the start. Raises UnusableError where settings and data do not fit, or the loss is no number.
     """
