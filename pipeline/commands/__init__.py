@@ -1,10 +1,11 @@
 """What a user does with models: the console command `nplm`. Each other file here is one command.
 
 A command's docstring is its help, whose first sentence the list of commands shows; EXAMPLE is a line of the help;
-`arguments(parser)` declares what it takes; `run(given)` does it, and may give an exit code. All are imported for the
-list, so what is slow to import (pandas, scipy, torch, MLflow) is imported where it is used.
+`arguments(parser)` declares what it takes, if anything; `run(given)` does it, and may give an exit code. A command is
+imported when it is called; the list reads docstrings alone.
 
-Here is what commands share: arguments, the models of one corpus, output as a table, CSV or JSON.
+Here is what commands share: arguments, the models of one corpus, output as a table, CSV or JSON. The list does not wait
+for pandas, so it is imported where it is used.
 """
 
 import argparse

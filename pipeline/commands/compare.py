@@ -3,6 +3,7 @@
 import argparse
 
 from pipeline.commands import Parser, add_model, add_places, add_text, figures, score_texts, show, whole_number
+from pipeline.core.common.evaluation import perplexity
 from pipeline.data.errors import InputError
 
 EXAMPLE = "nplm compare mlp1 kn5 novel.txt --count 5"
@@ -19,8 +20,6 @@ def arguments(parser: Parser) -> None:
 
 def run(given: argparse.Namespace) -> None:
     """Prints a line for each word, the largest difference first, and both perplexities."""
-    from pipeline.core.common.evaluation import perplexity
-
     if given.a == given.b:
         raise InputError(f"{given.a} and {given.b}: give two models")
     names = [given.a, given.b]

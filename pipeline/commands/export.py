@@ -9,9 +9,11 @@ import csv
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 from pipeline.commands import Parser, add_model, add_places, open_models
 from pipeline.data.errors import InputError
+from pipeline.data.weights import read_features
 
 EXAMPLE = "nplm export mlp1 outputs/features"
 PROJECTOR = """embeddings {
@@ -30,10 +32,6 @@ def arguments(parser: Parser) -> None:
 
 def run(given: argparse.Namespace) -> None:
     """Writes the files, and prints where they are."""
-    import pandas as pd
-
-    from pipeline.data.weights import read_features
-
     (model,) = open_models(given, given.model)
     features, vocabulary, folder = read_features(model.folder), model.corpus.vocabulary, given.folder
     if spaced := [word for word in vocabulary if len(word.split()) != 1]:

@@ -7,6 +7,9 @@ The same seed gives the same text. `<unk>` is never drawn, and a mark <p> ends a
 import argparse
 
 import numpy as np
+import pandas as pd
+from scipy.special import softmax
+from tqdm import tqdm
 
 from pipeline.commands import Parser, add_model, add_places, open_models, show, whole_number
 from pipeline.core.common.symbols import TEXT
@@ -28,10 +31,6 @@ def arguments(parser: Parser) -> None:
 
 def run(given: argparse.Namespace) -> None:
     """Prints the text, or in CSV and JSON its words with their log-probabilities."""
-    import pandas as pd
-    from scipy.special import softmax
-    from tqdm import tqdm
-
     if not 0.01 <= given.temperature <= 100:
         raise InputError(f"--temperature {given.temperature:g}: choose from 0.01 to 100")
     (model,) = open_models(given, given.model)

@@ -11,9 +11,12 @@ nothing of each other.
 import argparse
 from pathlib import Path
 
+from filelock import FileLock
+
 from pipeline.commands import Parser
 from pipeline.config.base import ROOT
 from pipeline.data.errors import InputError
+from pipeline.running import tracking
 
 EXAMPLE = "nplm publish --models mlp9 best-ngram"
 GO_ON = "what was published stays, repeat the command to go on"
@@ -27,10 +30,7 @@ def arguments(parser: Parser) -> None:
 
 def run(given: argparse.Namespace) -> None:
     """Prints what is in the store afterwards."""
-    from filelock import FileLock
-
     from pipeline.models import published
-    from pipeline.running import tracking
 
     try:
         with FileLock(ROOT / "mlflow.db.publish.lock"):

@@ -10,6 +10,7 @@ import argparse
 import sys
 
 from pipeline.commands import Parser, add_model, add_places, add_text, figures, score_texts, show
+from pipeline.core.common.evaluation import perplexity
 
 EXAMPLE = 'echo "The jury said that it was fair." | nplm score mlp1'
 MANY = 0.2  # share of unknown words from which a perplexity says little of a text
@@ -24,8 +25,6 @@ def arguments(parser: Parser) -> None:
 
 def run(given: argparse.Namespace) -> None:
     """Prints a line for each word, or each text, and the sums."""
-    from pipeline.core.common.evaluation import perplexity
-
     table = score_texts(given, given.model).rename(columns={given.model: "log_probability"})
     marks, unknown = int(table["mark"].sum()), int(table["unknown"].sum())
     number, log_p = len(table) - marks, table["log_probability"].to_numpy()

@@ -6,7 +6,6 @@ model against Kneser-Ney 5, with intervals.
 """
 
 import argparse
-import os
 import re
 import shlex
 import subprocess
@@ -41,38 +40,36 @@ def run(given: argparse.Namespace) -> None:
     if wrong := [key for key in given.keys if not re.match(r"corpus\.\w+=", key)]:
         raise InputError(f"{wrong[0]}: give keys of the corpus, such as corpus.format=tokens")
     out = given.out or Path("outputs", given.text.stem or "study")
+    data, predictions, report = out / "data", out / "predictions", out / "report"
     files = [given.text] if given.text.is_file() else given.text.rglob("*.txt")
     rare = 3 if sum(file.stat().st_size for file in files) > RARE else 1
-    place, data = f"out={_value(out / 'data')}", f"data={_value(out / 'data')}"
-    text = ["corpus=text", f"corpus.raw={_value(given.text)}", f"corpus.rare={rare}", *given.keys]
-    _run("preprocess", *text, place)
-    tokens = len(np.load(out / "data" / "train.npy", mmap_mode="r"))
-    batch = min(2 ** round(np.log2(np.sqrt(tokens))), BATCH)
-    sizes = [f"recipe.batch={batch}", f"recipe.weight_decay={DECAY / tokens:.2g}"]
+    text = ["corpus=text", f"corpus.raw={_value(given.text)}", f"corpus.rare={rare}"]
+    _run("preprocess", *text, *given.keys, f"out={_value(data)}")
+
+    def make(stage: str, name: str, *keys: str) -> None:
+        _run(stage, *keys, f"data={_value(data)}", f"out={_value(predictions / name / '0')}")
+
     for name in NGRAMS:
-        _run("ngram", f"ngram={name}", "ngram.fallback=true", data, _place(out, name))
+        make("ngram", name, f"ngram={name}", "ngram.fallback=true")
+    tokens = len(np.load(data / "train.npy", mmap_mode="r"))
+    batch = min(2 ** round(np.log2(np.sqrt(tokens))), BATCH)
     for name in NETWORKS:
-        _run("train", f"model={name}", *sizes, data, _place(out, name))
-    predictions = f"predictions=[{_value(out / 'predictions')}]"
-    mixtures = {f"{name}-mixed": name for name in NETWORKS}
-    for name, network in mixtures.items():
-        _run("mix", "mix=mixed", f"network={network}", f"name={name}", data, predictions, _place(out, name))
-    report = out / "report"
-    _run("report", "table=study", data, f"table.{predictions}", "clusters=", f"out={_value(report)}")
+        sizes = [f"recipe.batch={batch}", f"recipe.weight_decay={DECAY / tokens:.2g}"]
+        make("train", name, f"model={name}", *sizes)
+    where = f"predictions=[{_value(predictions)}]"
+    for name in NETWORKS:
+        make("mix", f"{name}-mixed", "mix=mixed", f"network={name}", f"name={name}-mixed", where)
+    _run("report", "table=study", f"data={_value(data)}", f"table.{where}", "clusters=", f"out={_value(report)}")
     print((report / "study.md").read_text(encoding="utf-8"))
-    places = [str(out / "predictions" / name) for name in ("kn5", *NETWORKS, *mixtures)]
-    _run("verdict", *places, "--data", str(out / "data"))
-    unknown = read_json(out / "data" / "counts.json")["unknown_rate"]
+    models = ["kn5", *NETWORKS, *(f"{name}-mixed" for name in NETWORKS)]
+    _run("verdict", *(str(predictions / name) for name in models), "--data", str(data))
+    unknown = read_json(data / "counts.json")["unknown_rate"]
     shares = f"{unknown['valid']:.0%} of validation's tokens and {unknown['test']:.0%} of test's"
     print(
         f"\n{shares} are unknown words, one symbol and easy to guess: compare these perplexities with no other corpus's"
     )
     print(f"The table: {report / 'study.csv'}; learning curves: {report / 'study.svg'}")
     print("To try other values: repeat a command with another out=FOLDER, and hold it against these by nplm verdict")
-
-
-def _place(out: Path, name: str) -> str:
-    return f"out={_value(out / 'predictions' / name / '0')}"
 
 
 def _value(path: Path) -> str:
@@ -84,6 +81,5 @@ def _value(path: Path) -> str:
 def _run(*words: str) -> None:
     """Prints and runs `nplm WORDS`; ends the study where it fails, which says why by itself."""
     print(f"\n$ nplm {shlex.join(words)}", flush=True)
-    code = subprocess.run([sys.executable, "-m", "pipeline.commands", *words], env=os.environ).returncode
-    if code:
+    if code := subprocess.run([sys.executable, "-m", "pipeline.commands", *words]).returncode:
         raise SystemExit(code)

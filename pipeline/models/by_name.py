@@ -10,8 +10,7 @@ import numpy as np
 from tqdm import tqdm
 
 from pipeline.config.ngram import Ngram
-from pipeline.core.ngrams import bins, build, counts, interpolated
-from pipeline.core.ngrams.cache import Cache
+from pipeline.core.ngrams import bins, counts, interpolated
 from pipeline.data import ngrams, record
 from pipeline.data.corpus import Corpus
 from pipeline.data.errors import InputError
@@ -26,32 +25,13 @@ STAGES = ("train", "ngram", "mix")  # whose results are models
 
 
 class LanguageModel(Protocol):
-    """A language model over the ids of a vocabulary."""
+    """A language model over the ids of a vocabulary, as each n-gram model is one."""
 
     def log_probabilities(self, before: np.ndarray, ids: np.ndarray) -> np.ndarray:
         """Natural-log probability (T,) of each of `ids` (T,), of which `before` are the words before."""
 
     def next(self, before: np.ndarray) -> np.ndarray:
         """Natural-log probability (V,) of each word after the words `before`."""
-
-
-@dataclass(frozen=True)
-class NgramModel:
-    """A counted model."""
-
-    counted: build.Model
-    words: int  # of the vocabulary
-
-    def log_probabilities(self, before: np.ndarray, ids: np.ndarray) -> np.ndarray:
-        return self.counted.log_probabilities(before, ids)
-
-    def next(self, before: np.ndarray) -> np.ndarray:
-        if isinstance(self.counted, Cache):  # it would hold the other words of the stream below
-            return self.counted.next(before)
-        # One stream in which each word of the vocabulary stands after the same context.
-        context = before[len(before) - min(self.counted.order - 1, len(before)) :]
-        stream = np.concatenate([np.tile(context, (self.words, 1)), np.arange(self.words)[:, None]], 1)
-        return self.counted.log_probabilities(before[:0], stream.ravel())[len(context) :: len(context) + 1]
 
 
 @dataclass(frozen=True)
@@ -135,8 +115,7 @@ def load(name: str, corpus: Corpus, tables: Sequence[Path], clusters: Path) -> L
 
         return NetworkModel(read_network(folder, len(corpus.vocabulary)), corpus.mark)
     if made.stage == "ngram":
-        counted = ngrams.fit(Ngram.model_validate(made.config["ngram"]), corpus, clusters)
-        return NgramModel(counted, len(corpus.vocabulary))
+        return ngrams.fit(Ngram.model_validate(made.config["ngram"]), corpus, clusters)
     parts = made.config["mix"]["components"]
     models = [load(part, corpus, tables, clusters) for part in parts]
     return _mixture(models, parts, folder / "weights.json", corpus)

@@ -20,7 +20,6 @@ from mlflow.types.schema import Array, Object, Property
 
 from pipeline.core.common.evaluation import perplexity
 from pipeline.data.errors import InputError
-from pipeline.data.files import read_json
 from pipeline.models.model import load
 
 LONGEST = 100_000  # characters of a text, some 20,000 words; the answer takes twenty times as many
@@ -54,8 +53,7 @@ class Served(PythonModel):
             with warnings.catch_warnings(action="ignore"):  # pandas 4 will lack it
                 pd.set_option("future.infer_string", False)
         folder = Path(context.artifacts["model"])
-        name = read_json(folder / "name.json")["name"]
-        self.model = load(name, folder / "data", folder / "predictions", folder / "clusters")
+        self.model = load(context.model_config["name"], folder / "data", folder / "predictions", folder / "clusters")
         self.model.score(SENTENCE)  # loads it now, and not for the first request
 
     def predict(self, context, model_input: pd.DataFrame, params: dict | None = None) -> pd.DataFrame:
