@@ -184,7 +184,7 @@ def test_a_command_imports_only_what_it_needs(made, few, words, imports):
         (["score", "kn3", "--data", "nowhere"], "no preprocessed corpus in nowhere"),
         (["score", "kn9"], "no model 'kn9' in "),
         (["score", "kn3", "nowhere.txt"], "nowhere.txt: No such file"),
-        (["score", "kn3"], "standard input: not UTF-8"),
+        (["score", "kn3"], "standard input: '\\udce9' is half a character, or a byte that is not UTF-8"),
         (["generate", "mlp1", "--temperature", "inf"], "choose from"),
         (["neighbours", "mlp1", "said", "--count", "-2"], "not a whole number"),
         (["neighbours", "mlp1", "Xylophonist"], "'Xylophonist' is not in the vocabulary"),

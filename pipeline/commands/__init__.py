@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from pipeline.data.corpus import Corpus
     from pipeline.models.model import Model
-    from pipeline.models.tokeniser import Tokeniser
 
 
 class Parser(argparse.ArgumentParser):
@@ -42,10 +41,9 @@ def failed(message: str, code: int = 2) -> int:
 
 
 def add_model(parser: Parser, name: str = "model", only: str = "mlp1, kn5, best-ngram, mlp1-mixed") -> None:
-    """A model by its name; `--model`: by an option. only: those that the command can take."""
-    default = {"default": "mlp1"} if name.startswith("-") else {"metavar": name.upper()}
+    """A model by its name; only: those that the command can take."""
     said = f"such as {only} (or mlp2, as the paper has it); with a seed: mlp1/2"
-    parser.add_argument(name, help=said, **default).completer = _names
+    parser.add_argument(name, help=said, metavar=name.upper()).completer = _names
 
 
 def _names(**_: object) -> list[str]:
@@ -68,17 +66,6 @@ def add_places(parser: Parser, formats: bool = True) -> None:
     add("--clusters", default=_nearest("clusters/brown"), type=Path, metavar="FOLDER", help=classes)
     if formats:
         add("--format", default="table", choices=["table", "csv", "json"], help="of the output; default %(default)s")
-
-
-def add_text(parser: Parser) -> None:
-    """The text that a command scores, and how."""
-    add = parser.add_argument
-    add("file", nargs="?", default="-", metavar="FILE", help="a text; default -, standard input")
-    tokens = "the text is tokenised: words apart by white space, a paragraph a line"
-    add("--tokens", action="store_true", help=tokens)
-    add("--by-line", action="store_true", help="each line is a text of its own, with no words before it; a total")
-    add("--raw", action="store_true", help="as the model gives it, without the share for unseen words")
-    add("--no-marks", action="store_true", help="the marks after paragraphs and the text are context alone")
 
 
 def whole_number(least: int):
@@ -108,50 +95,6 @@ def open_models(given: argparse.Namespace, *names: str) -> "list[Model]":
 
     corpus, tables = open_corpus(given), given.predictions or [_nearest(table) for table in by_name.TABLES]
     return [Model(name, corpus, tables, given.clusters) for name in names]
-
-
-def score_texts(given: argparse.Namespace, *names: str) -> "pd.DataFrame":
-    """The words of the text, or with --by-line of each line that has some, as models score them.
-
-    A line a word: text and place, counted from 1, before (four words), word, mark, unknown; and by the name of each
-    model its natural-log probability, as --raw and --no-marks ask.
-    """
-    import pandas as pd
-
-    models, parts = open_models(given, *names), []
-    for number, words in enumerate(_read_texts(given, models[0].tokeniser), start=1):
-        scored = [model.score_words(words) for model in models]
-        before = [" ".join(words[max(0, place - 4) : place]) for place in range(len(words))]
-        part = scored[0][["word", "mark", "unknown"]].assign(text=number, place=range(1, len(words) + 1), before=before)
-        log_p = [each["raw" if given.raw else "log_probability"] for each in scored]
-        parts.append(part.assign(**dict(zip(names, log_p, strict=True))))
-    table = pd.concat(parts, ignore_index=True)
-    return table[~table["mark"]] if given.no_marks else table
-
-
-def _read_texts(given: argparse.Namespace, tokeniser: "Tokeniser") -> list[list[str]]:
-    where = "standard input" if given.file == "-" else given.file
-    try:
-        whole = (_standard_input() if given.file == "-" else Path(given.file).read_bytes()).decode("utf-8-sig")
-        lines = [line for line in whole.split("\n") if line.strip()] if given.by_line else []
-        return [tokeniser.words(text, given.tokens) for text in lines or [whole]]
-    except OSError as error:
-        raise InputError(f"{where}: {error.strerror or error}") from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"{where}: not UTF-8; convert it, for example with iconv") from error
-    except InputError as error:
-        raise InputError(f"{where}: {error}") from error
-
-
-def _standard_input() -> bytes:
-    if sys.stdin.isatty():
-        print("Type a text; Ctrl-D ends it.", file=sys.stderr)
-    return sys.stdin.buffer.read()
-
-
-def figures(given: argparse.Namespace) -> str:
-    """Of which kind the scores are."""
-    return f"{'raw' if given.raw else 'with share'}, {'without' if given.no_marks else 'with'} marks"
 
 
 def show(given: argparse.Namespace, table: "pd.DataFrame", summary: dict | None = None) -> None:
