@@ -5,7 +5,6 @@ import io
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import time
@@ -94,7 +93,7 @@ def test_a_model_is_taken_from_the_first_folder_that_has_it(made, few, tmp_path)
     faults = {
         "kn5": "of the stage shortlist",
         "kn4": "another corpus",
-        "mlp7": r"no model 'mlp7' in .*; there are: kn3, kn4$",
+        "mlp7": "no model 'mlp7' .* there are: kn3, kn4$",
     }
     for name, why in faults.items():
         with pytest.raises(InputError, match=why):
@@ -106,9 +105,8 @@ def test_a_model_is_taken_from_the_first_folder_that_has_it(made, few, tmp_path)
 @pytest.fixture
 def command(made, few, monkeypatch, capsys):
     """Runs a command of `nplm` in this process; exit code, standard output and error."""
-    where = ["--data", few, "--clusters", made / "clusters"]
-    for place in places(made):
-        where += ["--predictions", place]
+    tables = [word for place in places(made) for word in ("--predictions", place)]
+    where = ["--data", few, "--clusters", made / "clusters", *tables]
 
     def call(verb, *arguments, text="", where=where):
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode("utf-8", "surrogateescape"))))
@@ -122,15 +120,15 @@ def command(made, few, monkeypatch, capsys):
 
 
 def test_each_command_explains_itself(command):
-    """A file beside the others is a command, and the list shows it."""
+    """A file beside the others is a command, and the list shows it; a stage is a command too."""
     overview = command("--help", where=[]).stdout
     names = [file.stem for file in (ROOT / "pipeline/commands").glob("[!_]*.py")]
-    assert "score" in names
     for name in names:
         ended = command(name, "--help", where=[])
         assert f"    {name}" in overview and (ended.returncode, ended.stderr) == (0, "")
         usage, example = ended.stdout.split("example:")
         assert usage.startswith(f"usage: nplm {name} ") and f"nplm {name}" in example
+    assert "score" in names and "recipe.rate=0.014" in command("train", "--help", where=[]).stdout
 
 
 def test_tab_completes_commands_models_keys_and_files(tmp_path):
@@ -146,13 +144,6 @@ def test_tab_completes_commands_models_keys_and_files(tmp_path):
     assert "mlp1" in completed("nplm score ")
     assert completed("nplm train recipe.rat") == {"recipe.rate=", "recipe.rate_decay="}
     assert completed("nplm train +search=con") == {"+search=context-direct", "+search=context-hidden"}
-
-
-def test_a_stage_is_a_command_too(tmp_path, stage):
-    where = {"cwd": tmp_path, "env": stage.environment | {"PYTHONPATH": str(ROOT)}}
-    assert "recipe.rate=0.014" in stage("commands.__main__", "train", "--help", **where).stdout
-    ended = stage("commands.__main__", "train", "modle=mlp5", **where)
-    assert ended.returncode == 2 and "did you mean model?" in ended.stderr and ended.stderr.count("\n") == 1
 
 
 IMPORTED = """
@@ -207,14 +198,6 @@ def test_ctrl_c_is_one_line_too(command, monkeypatch):
     assert (ended.returncode, ended.stderr) == (130, "error: stopped\n")
 
 
-def test_damaged_weights_of_a_mixture_are_named(made, few, tmp_path):
-    copied = tmp_path / "learned" / "0"
-    shutil.copytree(made / "predictions" / "beyond" / "learned" / "0", copied)
-    (copied / "weights.json").write_text('{"a": [1, null]}')
-    with pytest.raises(InputError, match=r"learned/0/weights\.json has no weights of .*: mix again"):
-        by_name.load("learned", read_corpus(few), [tmp_path, *places(made)], made / "clusters")
-
-
 def test_score_marks_unknown_words_and_sums_up(command):
     """Nonsense is likely, since the symbol for unknown words is: then it says that the perplexity says little."""
     ended = command("score", "kn3", "-", "--format", "json", text="\ufeffThe jury said xylophonist .\n")
@@ -247,9 +230,8 @@ def test_commands_and_python_give_the_same_figures(command, made, few, tmp_path,
     assert table["difference"].to_numpy() == pytest.approx((table["mlp1"] - table["kn3"]).to_numpy(), abs=1e-5)
     model = nplm.load("mlp1", few, made / "predictions" / "table1")
     lines = [model.score(line, marks=False) for line in text.splitlines()]
-    assert [row["perplexity"] for row in each["rows"]] == pytest.approx(
-        [np.exp(-line["log_probability"].mean()) for line in lines], rel=1e-4
-    )
+    own = [np.exp(-line["log_probability"].mean()) for line in lines]
+    assert [row["perplexity"] for row in each["rows"]] == pytest.approx(own, rel=1e-4)
     assert each["perplexity"] == pytest.approx(np.exp(-pd.concat(lines)["log_probability"].mean()), rel=1e-4)
     raw = json.loads(command("score", "mlp1", "--raw", "--format", "json", text=text).stdout)
     assert raw["perplexity"] == pytest.approx(model.perplexity("text.txt", raw=True), rel=1e-4)
@@ -277,11 +259,6 @@ def test_generate_is_seeded_and_draws_from_the_likeliest(command):
     hows = (["--temperature", heat] for heat in ("0.01", "1", "10"))
     cold, warm, hot = (command("generate", "kn3", "--words", "60", *how).stdout.split() for how in hows)
     assert len(set(cold)) < len(set(warm)) < len(set(hot))
-
-
-def test_options_may_stand_anywhere(command, tmp_path):
-    (tmp_path / "text.txt").write_text("The jury said so.\n")
-    assert command("score", "kn3", "--tokens", tmp_path / "text.txt").returncode == 0
 
 
 def test_the_stage_words_draws_the_plane_and_lists_neighbours(made, few, tmp_path):
@@ -314,21 +291,13 @@ def test_printed_text_is_read_as_brown_has_it(brown):
     """After marks alone, which training never shows, Kneser-Ney gave The at the beginning e^-6 in place of e^-2."""
     tokeniser = Tokeniser(brown)
     assert [brown.vocabulary[k] for k in tokeniser.before()] == [".", "<p>", "<text>"]
-    printed = '"Well," she said, “it’s two-thirds of $100—the middle-class 10%.” Mr. Smith\'s (U.S.) 1914–18'
-    words = (
-        "`` Well , '' she said , `` it's two-thirds of $100 -- the middle-class 10% . '' Mr. Smith's ( U.S. ) 1914–18"
-    )
+    printed = '"Well," she said, “it’s two-thirds of $100—the 10%.” Mr. Smith\'s (U.S.) 1914–18'
+    words = "`` Well , '' she said , `` it's two-thirds of $100 -- the 10% . '' Mr. Smith's ( U.S. ) 1914–18"
     assert tokeniser.words(printed) == tokeniser.words(words) == [*words.split(), "<p>", "<text>"]
     asked = tokeniser.words("Who is he? He is here; so! What??")
     assert " ".join(asked) == "Who is he ? ? He is here ; ; so ! ! What ? ? <p> <text>"  # as the corpus has these signs
     assert tokeniser.printed(asked[:5]) == "Who is he ?" and tokeniser.doubled == {"?", "!", ";"}
-
-
-def test_abbreviations_that_the_corpus_keeps_stay_whole(few):
-    tokeniser = Tokeniser(read_corpus(few))
-    whole = {word for word in tokeniser.whole if len(word) > 1 and word.endswith(".")}
-    assert "Mr." in whole and not any(word.startswith(".") for word in whole)
-    assert tokeniser.words("Mr. Smith said so.") == ["Mr.", "Smith", "said", "so", ".", "<p>", "<text>"]
+    assert "Mr." in tokeniser.whole and "it." not in tokeniser.whole
     with pytest.raises(InputError, match="no words in the text"):
         tokeniser.words(" \n\n")
 
@@ -337,20 +306,13 @@ def test_abbreviations_that_the_corpus_keeps_stay_whole(few):
 def test_exported_features_are_read_by_an_independent_reader(command, made, few, tmp_path):
     from gensim.models import KeyedVectors
 
-    ended = command("export", "mlp1", tmp_path)
-    assert ended.returncode == 0, ended.stderr
-    vocabulary, features = (
-        read_corpus(few).vocabulary,
-        saved.read_features(made / "predictions" / "table1" / "mlp1" / "0"),
-    )
-    read = KeyedVectors.load_word2vec_format(str(tmp_path / "features.txt"))
-    assert read.index_to_key == vocabulary
-    assert read.vectors == pytest.approx(features, rel=1e-5)
-    # the projector's two files, as its configuration names them, put together
+    assert command("export", "mlp1", tmp_path).returncode == 0
+    vocabulary = read_corpus(few).vocabulary
+    features = saved.read_features(made / "predictions" / "table1" / "mlp1" / "0")
+    vectors = KeyedVectors.load_word2vec_format(str(tmp_path / "features.txt"))
+    assert vectors.index_to_key == vocabulary and vectors.vectors == pytest.approx(features, rel=1e-5)
+    # the projector's two files, as its configuration names them
     named = dict(re.findall(r'(\w+): "([^"]+)"', (tmp_path / "projector_config.pbtxt").read_text()))
-    vectors = np.loadtxt(tmp_path / named["tensor_path"], delimiter="\t")
     metadata = (tmp_path / named["metadata_path"]).read_text(encoding="utf-8").splitlines()
     assert [line.split("\t")[0] for line in metadata[1:]] == vocabulary
-    again = KeyedVectors(vectors.shape[1])
-    again.add_vectors(vocabulary, vectors)
-    assert again.most_similar("said")[0][0] == read.most_similar("said")[0][0]
+    assert np.loadtxt(tmp_path / named["tensor_path"], delimiter="\t") == pytest.approx(features, rel=1e-5)

@@ -46,8 +46,9 @@ def test_seeds_are_one_model_and_the_ratio_to_the_first_has_its_interval(results
 
 def test_models_of_a_grid_are_called_by_what_varies(results, tmp_path):
     write, call = results
-    for job, (size, seed) in enumerate((size, seed) for size in (10, 20) for seed in (0, 1)):
-        write(f"grid/{job}", seed, 5 - size / 100, model={"h": size, "n": 5})
+    for size in (10, 20):
+        for seed in (0, 1):
+            write(f"grid/{size}", seed, 5 - size / 100, model={"h": size, "n": 5})
     said = call(tmp_path / "grid")
     assert said.count("model.h=") == 2 and "model.n" not in said and "±" in said
 

@@ -37,12 +37,14 @@ def run(given: argparse.Namespace) -> None:
     if spaced := [word for word in vocabulary if len(word.split()) != 1]:
         raise InputError(f"{spaced[0]!r} has white space, which none of these formats can hold")
     folder.mkdir(parents=True, exist_ok=True)
-    rows = [f"{word} {' '.join(row)}\n" for word, row in zip(vocabulary, np.char.mod("%.6g", features), strict=True)]
-    head = f"{len(vocabulary)} {features.shape[1]}\n"
-    (folder / "features.txt").write_text("".join([head, *rows]), encoding="utf-8")
-    np.savetxt(folder / "vectors.tsv", features, fmt="%.6g", delimiter="\t")
+    plain = {"float_format": "%.6g", "quoting": csv.QUOTE_NONE}
+    table = pd.DataFrame(features, index=vocabulary)
+    with (folder / "features.txt").open("w", encoding="utf-8") as file:
+        file.write(f"{len(vocabulary)} {features.shape[1]}\n")
+        table.to_csv(file, sep=" ", header=False, **plain)
+    table.to_csv(folder / "vectors.tsv", sep="\t", header=False, index=False, **plain)
     counts = np.bincount(model.corpus.train, minlength=len(vocabulary))
     metadata = pd.DataFrame({"word": vocabulary, "count": counts})
-    metadata.to_csv(folder / "metadata.tsv", sep="\t", index=False, quoting=csv.QUOTE_NONE)
+    metadata.to_csv(folder / "metadata.tsv", sep="\t", index=False, **plain)
     (folder / "projector_config.pbtxt").write_text(PROJECTOR, encoding="utf-8")
     print(f"{len(vocabulary)} words in {folder.resolve()}")

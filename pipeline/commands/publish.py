@@ -19,7 +19,6 @@ from pipeline.data.errors import InputError
 from pipeline.running import tracking
 
 EXAMPLE = "nplm publish --models mlp9 best-ngram"
-GO_ON = "what was published stays, repeat the command to go on"
 
 
 def arguments(parser: Parser) -> None:
@@ -35,7 +34,6 @@ def run(given: argparse.Namespace) -> None:
     try:
         with FileLock(ROOT / "mlflow.db.publish.lock"):
             published.publish(given.root.resolve(), given.models)
-    except KeyboardInterrupt:
-        raise KeyboardInterrupt(GO_ON) from None
     except published.STORE_ERRORS as error:
-        raise InputError(f"publishing stopped: {tracking.line(error)}; {GO_ON}") from error
+        again = "what was published stays, repeat the command to go on"
+        raise InputError(f"publishing stopped: {tracking.line(error)}; {again}") from error

@@ -92,8 +92,6 @@ class Model:
         if not times[place]:
             raise InputError(f"{word!r} never occurs in training, so it has learned no features")
         ids, cosines = nearest(read_features(self.folder), place, k, times >= seen)
-        if not len(ids):
-            raise InputError(f"no other word occurs {seen} times in training: ask for fewer")
         return pd.DataFrame({"word": [vocabulary[i] for i in ids], "cosine": cosines.astype(float)})
 
     @cached_property
