@@ -290,7 +290,7 @@ def test_text_of_many_signs_takes_time_in_proportion(few, text):
 def test_printed_text_is_read_as_brown_has_it(brown):
     """After marks alone, which training never shows, Kneser-Ney gave The at the beginning e^-6 in place of e^-2."""
     tokeniser = Tokeniser(brown)
-    assert [brown.vocabulary[k] for k in tokeniser.before()] == [".", "<p>", "<text>"]
+    assert [brown.vocabulary[k] for k in tokeniser.before] == [".", "<p>", "<text>"]
     printed = '"Well," she said, “it’s two-thirds of $100—the 10%.” Mr. Smith\'s (U.S.) 1914–18'
     words = "`` Well , '' she said , `` it's two-thirds of $100 -- the 10% . '' Mr. Smith's ( U.S. ) 1914–18"
     assert tokeniser.words(printed) == tokeniser.words(words) == [*words.split(), "<p>", "<text>"]

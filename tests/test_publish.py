@@ -1,6 +1,7 @@
 """What `nplm publish` reads from the results of stages and writes into a store: a few tiny results, really made."""
 
 import json
+import platform
 import re
 import shutil
 import subprocess
@@ -144,7 +145,7 @@ def test_two_at_once_make_each_run_once_and_leave_others_alone(copied):
     client = tracking.open_store()
     experiment = tracking.open_experiment(client, copied / "data" / "brown")
     by_hand = tracking.create(client, experiment, "by hand", {"model": "kn3"})
-    killed = client.create_run(experiment, tags={tracking.PROCESS: f"{tracking.platform.node()} 1 1"}).info.run_id
+    killed = client.create_run(experiment, tags={tracking.PROCESS: f"{platform.node()} 1 1"}).info.run_id
     command = [sys.executable, "-m", "pipeline.commands", "publish", "--root", str(copied), "--models"]
     started = [subprocess.Popen(command, cwd=ROOT) for _ in range(2)]
     assert [process.wait() for process in started] == [0, 0]

@@ -53,7 +53,7 @@ class Model:
     def score_words(self, words: list[str]) -> pd.DataFrame:
         """The same of a text's words, as the tokeniser gives them, and whether each is a mark."""
         ids = self.tokeniser.ids(words)
-        raw = self.raw.log_probabilities(self.tokeniser.before(), ids)
+        raw = self.raw.log_probabilities(self.tokeniser.before, ids)
         log_p = {"log_probability": self.with_share(raw, ids).astype(float), "raw": raw.astype(float)}
         scored = pd.DataFrame({"word": words} | log_p | {"unknown": self.tokeniser.unknown[ids]})
         return scored.assign(mark=scored["word"].isin(self.tokeniser.marks))
@@ -72,7 +72,7 @@ class Model:
     def distribution(self, ids: np.ndarray) -> np.ndarray:
         """Log-probability (V,), with share, of each word of the vocabulary after the beginning (T,) of a text."""
         every = np.arange(len(self.corpus.vocabulary))
-        return self.with_share(self.raw.next(np.concatenate([self.tokeniser.before(), ids])), every)
+        return self.with_share(self.raw.next(np.concatenate([self.tokeniser.before, ids])), every)
 
     def features(self, word: str) -> np.ndarray:
         """C of a word, (m,), or of its symbol if the vocabulary does not hold it. Raises InputError of an n-gram or a
@@ -95,12 +95,13 @@ class Model:
         return pd.DataFrame({"word": [vocabulary[i] for i in ids], "cosine": cosines.astype(float)})
 
     @cached_property
-    def _share(self) -> float:
-        return read_json(self.folder / "metrics.json")["share"]
+    def _share(self) -> tuple[np.ndarray, float]:
+        """Of which words it is, a mask (V,), and how much."""
+        return self.corpus.unseen, read_json(self.folder / "metrics.json")["share"]
 
     def with_share(self, raw: np.ndarray, ids: np.ndarray) -> np.ndarray:
         """What the model itself gave some ids (T,), with the share."""
-        return evaluation.apply_share(raw, ids, self.corpus.unseen, self._share)
+        return evaluation.apply_share(raw, ids, *self._share)
 
 
 def load(

@@ -4,6 +4,7 @@ import io
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from itertools import chain, groupby, product
 
 import numpy as np
@@ -83,6 +84,7 @@ class Tokeniser:
         ids = [self._places.get(key, proper if word[:1].isupper() else 0) for key, word in pairs]
         return np.array(ids, dtype=np.int64)
 
+    @cached_property
     def before(self) -> np.ndarray:
         """The ids that stand before a text: those that stand there most often in training, such as `. <p> <text>`.
         After marks alone, as never in training, the first word would be a surprise."""
