@@ -36,6 +36,7 @@ class Tokeniser:
 
     def __init__(self, corpus: Corpus):
         self._corpus, self._places = corpus, {word: k for k, word in enumerate(corpus.vocabulary)}
+        self._capitals = any(word != word.lower() for word in corpus.vocabulary)
         frequency = np.bincount(corpus.train, minlength=len(corpus.vocabulary))
         self.marks = corpus.counts["marks"].keys()
         self._marks_in_training = [mark for mark, place in corpus.counts["marks"].items() if frequency[place]]
@@ -77,7 +78,7 @@ class Tokeniser:
     def ids(self, words: list[str]) -> np.ndarray:
         """Ids (T,), as the corpus folds its words; for a word that the vocabulary does not hold that of a symbol."""
         folded = words
-        if not any(word != word.lower() for word in self._places):  # a corpus without capitals
+        if not self._capitals:
             folded = fold(words) if NUMBER in self._places else [word.lower() for word in words]
         proper = self._places.get(PROPER, 0)
         pairs = zip(folded, words, strict=True)
