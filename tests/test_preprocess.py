@@ -16,7 +16,7 @@ from pipeline.core.text.build import reader
 from pipeline.core.text.pieces import stream
 from pipeline.data.corpus import read_corpus
 from pipeline.data.errors import InputError
-from pipeline.models import user_text
+from pipeline.models.tokeniser import Tokeniser
 
 
 def preprocessed(tmp_path, *overrides):
@@ -131,8 +131,8 @@ def test_a_users_text_is_read_as_the_corpus_was(tmp_path, form):
     text = "It rained , a\x85lot .\n\n\nIt did\u2028not . \nRain"
     splits = three_files(tmp_path, train="It rained .\n" * 30, valid="It did .\n", test=text)
     found = preprocessed(tmp_path, splits, f"corpus.format={form}", "corpus.rare=0")
-    words = user_text.words_of(text, found, tokens=form == "tokens")
-    assert user_text.ids_of(words, found).tolist() == found.test.tolist()
+    tokeniser = Tokeniser(found)
+    assert tokeniser.ids(tokeniser.words(text, tokens=form == "tokens")).tolist() == found.test.tolist()
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,7 @@ def test_accents_typed_apart_are_the_same_word(tmp_path):
     found = preprocessed(tmp_path)
     assert set(found.vocabulary) == {"<unk>", "<p>", "<text>", "Le", "café", "."}
     for spelled in ("café", "cafe\u0301", "\ufeffcafé"):
-        assert user_text.words_of(spelled, found)[0] == "café"
+        assert Tokeniser(found).words(spelled)[0] == "café"
     assert "cafe\u0301" in preprocessed(tmp_path, "corpus.normalise=false").vocabulary
 
 
@@ -178,7 +178,7 @@ def test_lines_end_and_files_are_put_together_in_several_ways(tmp_path, ends):
     found = preprocessed(tmp_path, "corpus.rare=0")
     assert set(found.vocabulary) == {"<unk>", "<p>", "<text>", "It", "rained", "did", "."}
     assert found.counts["paragraphs"] == 51
-    assert user_text.words_of(f"It{ends}{ends}did", found) == ["It", "<p>", "did", "<p>"]
+    assert Tokeniser(found).words(f"It{ends}{ends}did") == ["It", "<p>", "did", "<p>"]
 
 
 def test_names_of_files_need_not_be_utf8(tmp_path):
@@ -191,4 +191,4 @@ def test_names_of_files_need_not_be_utf8(tmp_path):
 def test_half_a_character_is_no_text(tmp_path):
     (tmp_path / "text").write_text("It rained. " * 50)
     with pytest.raises(InputError, match="half a character, or a byte that is not UTF-8"):
-        user_text.words_of(os.fsdecode(b"caf\xe9"), preprocessed(tmp_path))
+        Tokeniser(preprocessed(tmp_path)).words(os.fsdecode(b"caf\xe9"))

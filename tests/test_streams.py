@@ -12,7 +12,6 @@ from test_network import V
 from pipeline.core.networks.registry import build
 from pipeline.core.streams import network as streams
 from pipeline.core.training.batches import Streams
-from pipeline.models.by_name import NetworkModel
 
 IN_ORDER = [name for name, shape in SHAPES.items() if build(shape, V).in_order]
 MARK = 1
@@ -127,10 +126,3 @@ def test_weights_from_state_to_state_are_dropped(stream):
     assert not torch.allclose(first, second)
     network.eval()
     assert torch.equal(network.read(words, None)[0], network.read(words, None)[0])
-
-
-def test_a_users_text_is_read_after_one_mark_however_many_stand_before_it(network, stream):
-    """Commands put as many before a text as any window of context holds; training never shows so many."""
-    model, marks = NetworkModel(network, MARK), np.full(33, MARK)
-    assert np.allclose(model.log_probabilities(marks, stream), network.score(stream, stream[:0], MARK), atol=1e-6)
-    assert np.allclose(model.next(np.append(marks, stream)), network.next(stream, MARK), atol=1e-6)

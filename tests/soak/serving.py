@@ -108,8 +108,8 @@ def _server(root: Path) -> tuple[int, psutil.Process]:
     shutil.copytree(root / "data", packed / "data")
     shutil.copytree(root / "predictions" / "mlp9", packed / "predictions" / "mlp9")
     (packed / "clusters").mkdir()
-    (packed / "name.json").write_text('{"name": "mlp9/0"}')
     model = {"python_model": served.__file__, "signature": served.SIGNATURE, "artifacts": {"model": str(packed)}}
+    model["model_config"] = {"name": "mlp9/0"}
     mlflow.pyfunc.save_model(saved, **model, code_paths=[str(ROOT / "pipeline")], pip_requirements=[])
     port = free_port()
     programs = Path(sys.executable).parent  # where MLflow looks for uvicorn
