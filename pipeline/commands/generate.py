@@ -15,14 +15,14 @@ from pipeline.commands import Parser, add_model, add_places, open_models, show, 
 from pipeline.core.common.symbols import TEXT
 from pipeline.data.errors import InputError
 
-EXAMPLE = "nplm generate mlp1-mixed --seed 1 --temperature 0.8 --top 50"
+EXAMPLE = 'nplm generate mlp1-mixed --prompt "The jury said" --temperature 0.8 --top 50'
 
 
 def arguments(parser: Parser) -> None:
     add_model(parser)
     add, number = parser.add_argument, whole_number(1)
     add("--words", type=number, default=100, metavar="N", help="fewer where the text ends; default %(default)s")
-    add("--start", default="", metavar="WORDS", help="words to go on from; default none")
+    add("--prompt", default="", metavar="WORDS", help="words to go on from; default none")
     add("--seed", type=whole_number(0), default=0, help="the same gives the same text; default %(default)s")
     add("--temperature", type=float, default=1.0, help="below 1: likelier words more often; default %(default)s")
     add("--top", type=whole_number(0), default=0, metavar="K", help="draw from so many; default 0, from all")
@@ -34,7 +34,7 @@ def run(given: argparse.Namespace) -> None:
     if not 0.01 <= given.temperature <= 100:
         raise InputError(f"--temperature {given.temperature:g}: choose from 0.01 to 100")
     (model,) = open_models(given, given.model)
-    start, vocabulary = model.tokeniser.beginning(given.start), model.corpus.vocabulary
+    start, vocabulary = model.tokeniser.beginning(given.prompt), model.corpus.vocabulary
     ids, random, rows = model.tokeniser.ids(start), np.random.default_rng(given.seed), []
     for _ in tqdm(range(given.words), unit="w", delay=1, disable=None):
         log_p = np.where(model.tokeniser.unknown, -np.inf, model.distribution(ids).astype(float))
