@@ -21,7 +21,7 @@ from pipeline.data.corpus import Corpus, read_corpus
 from pipeline.data.errors import InputError
 from pipeline.data.files import read_array
 from pipeline.data.predictions import write_predictions
-from pipeline.data.record import Record, check_corpus, describe, read
+from pipeline.data.record import check_corpus, describe, read
 from pipeline.running import app, checkpoint, tracking
 from pipeline.running.processes import Ranks, joined
 from pipeline.running.progress import Bar
@@ -166,17 +166,13 @@ def _state_of(config: Train, corpus: Corpus) -> Path:
         )
     made = read(folder)
     check_corpus(made, folder, corpus)
-    both = [_but_epochs(record) for record in (made, describe("train", config, corpus.counts["digest"]))]
-    differ = [key for key in both[0] if both[0][key] != both[1].get(key)]
-    if differ:
+    runs = made, describe("train", config, corpus.counts["digest"])
+    theirs, ours = (dict(tracking.flattened({"seed": run.seed, **run.config})) for run in runs)
+    keys = [key for key in theirs | ours if key.startswith(("seed", "features", "model.", "recipe."))]
+    free = ("recipe.epochs", "recipe.patience")
+    if differ := [key for key in keys if theirs.get(key) != ours.get(key) and key not in free]:
         raise InputError(f"resume={folder}: trained with another {', '.join(differ)}; recipe.epochs alone may differ")
     return folder / STATE
-
-
-def _but_epochs(made: Record) -> dict:
-    """What must be the same of a training and of one that goes on from it."""
-    recipe = made.config["recipe"] | {"epochs": 0, "patience": 0}
-    return {"seed": made.seed, "model": made.config["model"], "features": made.config["features"], "recipe": recipe}
 
 
 def _write(config: Train, corpus: Corpus, trained: Trained) -> None:

@@ -1,7 +1,6 @@
 """A stage in a process of its own that is forked from one that has its imports: they take ten times as long as most
 stages of a test."""
 
-import atexit
 import multiprocessing
 import os
 import runpy
@@ -34,7 +33,8 @@ class Ended:
 class Fork:
     """`python -m pipeline.<module> <words>`, or `nplm <words>` with the module `commands`, which is begun at once.
 
-    environment: all of it, by default this process's. folder: where it is called, by default an empty one.
+    environment: all of it, by default this process's. folder: where it is called, by default an empty one. Not for a
+    grid through joblib: its workers would keep the process for five minutes.
     """
 
     def __init__(
@@ -84,10 +84,7 @@ def _called(module: str, words: list[str], environment: dict[str, str], folder: 
         os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND), number)
     sys.stdout, sys.stderr = (os.fdopen(number, "w", buffering=1) for number in (1, 2))
     sys.argv = [f"pipeline.{module}", *words]
-    try:
-        if module == "commands":
-            sys.exit(import_module("pipeline.commands.__main__").main(words))
-        sys.modules.pop(f"pipeline.{module}", None)  # of which `python -m` has no copy either
-        runpy.run_module(f"pipeline.{module}", run_name="__main__", alter_sys=True)
-    finally:
-        atexit._run_exitfuncs()  # which multiprocessing leaves out: joblib's workers would wait for five minutes
+    if module == "commands":
+        sys.exit(import_module("pipeline.commands.__main__").main(words))
+    sys.modules.pop(f"pipeline.{module}", None)  # of which `python -m` has no copy either
+    runpy.run_module(f"pipeline.{module}", run_name="__main__", alter_sys=True)

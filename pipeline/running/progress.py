@@ -1,7 +1,7 @@
 """Progress of the core as a bar on a terminal; what it notes goes to the log."""
 
 import logging
-from typing import Any
+from typing import Any, Self
 
 from tqdm import tqdm
 
@@ -18,7 +18,7 @@ class Bar(Watcher):
         self.what, self.unit, self.hidden = what, unit, None if shown else True  # None: where there is no terminal
         self.bar = tqdm(disable=True)
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: object) -> None:

@@ -135,31 +135,28 @@ def log(folder: Path, data: Path, cost: Mapping[str, float]) -> None:
 
     data: the folder of the corpus. cost: what the stage took.
     """
+    import pandas as pd
     from mlflow.entities import Dataset, DatasetInput, InputTag
+    from safetensors.numpy import load_file
 
-    made, client, run = record.read(folder), mlflow().MlflowClient(), mlflow().active_run().info.run_id
-    files = [folder / name for name in FILES if (folder / name).is_file()]
+    store, made = mlflow(), record.read(folder)
+    run, files = store.active_run().info.run_id, [folder / name for name in FILES if (folder / name).is_file()]
     figures = {f"cost/{key}": value for key, value in cost.items()}
     for file in files:
         if file.name in METRIC_FILES:
             figures |= {key: value for key, value in read_json(file).items() if isinstance(value, (int, float))}
+        elif file.name == "curve.csv":
+            log_curve(run, pd.read_csv(file).to_dict("records"))
+        store.log_artifact(str(file))
     if made.stage == "train":
-        from safetensors.numpy import load_file
-
         figures["parameters"] = sum(array.size for array in load_file(folder / "weights.safetensors").values())
-    mlflow().log_params({"stage": made.stage, "seed": made.seed, **dict(flattened(made.config))})
-    mlflow().log_metrics(figures)
-    if (folder / "curve.csv").is_file():
-        import pandas as pd
-
-        log_curve(run, pd.read_csv(folder / "curve.csv").to_dict("records"))
+    store.log_params({"stage": made.stage, "seed": made.seed, **dict(flattened(made.config))})
+    store.log_metrics(figures)
     # A digest as long as MLflow takes it; the tag `data` has all of it.
     corpus = Dataset(name=data.name, digest=made.data[:36], source_type="local", source=str(data))
-    client.log_inputs(run, [DatasetInput(corpus, [InputTag("mlflow.data.context", "training")])])
-    for file in files:
-        mlflow().log_artifact(str(file))
+    store.MlflowClient().log_inputs(run, [DatasetInput(corpus, [InputTag("mlflow.data.context", "training")])])
     note = paper.note(folder, made.name)
-    mlflow().set_tags(({NOTE: note} if note else {}) | {OUTPUT: digest(folder)})
+    store.set_tags(({NOTE: note} if note else {}) | {OUTPUT: digest(folder)})
 
 
 def digest(folder: Path) -> str:
