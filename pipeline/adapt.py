@@ -16,7 +16,7 @@ from pipeline.data.record import check_corpus, read
 from pipeline.data.weights import read_network
 from pipeline.running import app
 from pipeline.running.progress import Bar
-from pipeline.running.recorded import recorded
+from pipeline.running.stage import recorded
 
 log = logging.getLogger(__name__)
 

@@ -12,7 +12,7 @@ from pipeline.data import class_file
 from pipeline.data.corpus import read_corpus
 from pipeline.data.errors import InputError
 from pipeline.running import app
-from pipeline.running.recorded import recorded
+from pipeline.running.stage import recorded
 
 log = logging.getLogger(__name__)
 

@@ -15,7 +15,7 @@ from pipeline.data.files import write_json
 from pipeline.data.predictions import folder_of, read_predictions, write_predictions
 from pipeline.data.record import check_corpus, read
 from pipeline.running import app
-from pipeline.running.recorded import recorded
+from pipeline.running.stage import recorded
 
 log = logging.getLogger(__name__)
 

@@ -23,7 +23,7 @@ from pipeline.reporting import resampling
 from pipeline.reporting.by_text import texts_of
 from pipeline.running import app
 from pipeline.running.progress import Bar
-from pipeline.running.recorded import recorded
+from pipeline.running.stage import recorded
 
 COLUMNS = ["words", "tokens", "merged", "untrained", "expected", "ratio", "low", "high"]
 

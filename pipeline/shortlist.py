@@ -12,7 +12,7 @@ from pipeline.data.predictions import folder_of, write_predictions
 from pipeline.data.weights import read_network
 from pipeline.running import app
 from pipeline.running.progress import Bar
-from pipeline.running.recorded import recorded
+from pipeline.running.stage import recorded
 
 log = logging.getLogger(__name__)
 

@@ -67,9 +67,9 @@ def main(words: list[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python complains when it ends
         return 0
     except (InputError, UnusableError, OSError) as error:  # the last: a full disk, a folder that can't be read
-        from pipeline.running import app
+        from pipeline.running.messages import lines
 
-        return failed(app.lines(error))
+        return failed(lines(error))
 
 
 def _stage(stage: str, words: list[str]) -> int:
