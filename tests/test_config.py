@@ -29,7 +29,7 @@ def test_all_faults_are_named_at_once():
     assert faults("train", "seed=-1", "model.h=many", "recipe.epoch=3", "recipe.rate=nan") == [
         "model.h=many: should be a valid integer, unable to parse string as an integer",
         "recipe.rate=nan: should be a finite number",
-        "recipe.epoch: train has no such key; did you mean recipe.epochs? `python -m pipeline.train --help` lists all",
+        "recipe.epoch: train has no such key; did you mean recipe.epochs? `nplm train --help` lists all",
         "seed=-1: should be greater than or equal to 0",
     ]
 

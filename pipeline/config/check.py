@@ -47,7 +47,7 @@ def unknown(stage: str, key: str) -> str:
     own = get_close_matches(key.rpartition(".")[2], [name.rpartition(".")[2] for name in known], 1)
     near = get_close_matches(key, [name for name in known if name.rpartition(".")[2] in own], 1, cutoff=0)
     meant = f"; did you mean {near[0]}?" if near else ";"
-    return f"{key}: {stage} has no such key{meant} `python -m pipeline.{stage} --help` lists all"
+    return f"{key}: {stage} has no such key{meant} `nplm {stage} --help` lists all"
 
 
 def keys(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, FieldInfo]]:

@@ -15,7 +15,7 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
-from pipeline.config import check, groups
+from pipeline.config import check, groups, help
 from pipeline.config.base import ROOT
 from pipeline.data.errors import print_anything
 from pipeline.data.files import write_timing
@@ -38,9 +38,10 @@ def run(stage: str, main: Callable[..., None], timed: bool = False) -> None:
     """
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends a stage as Ctrl-C does
     print_anything()
+    if {"--help", "-h"} & set(sys.argv[1:]):
+        sys.exit(help.answer(stage, sys.argv[1:]))
     sys.argv[1:] = _with_own_folder(check.added(sys.argv[1:]))
     OmegaConf.register_new_resolver("timing", lambda out: check.timing_of(stage, out), replace=True)
-    groups.register()
     # Hydra's own handler prints hints over several lines and exits; with this set, errors reach us whole.
     os.environ.setdefault("HYDRA_FULL_ERROR", "1")
 
@@ -63,6 +64,7 @@ def run(stage: str, main: Callable[..., None], timed: bool = False) -> None:
                 call(config)
 
     with ending_in_lines():
+        groups.register()
         application()
 
 
