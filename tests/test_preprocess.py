@@ -102,7 +102,7 @@ def test_an_encoding_and_its_mark(tmp_path, encoding):
     [
         (["corpus=text", "corpus.raw=HERE/rare.text"], "100% of training's words are unknown"),
         (["corpus=text", "corpus.raw=HERE/nowhere"], "/nowhere: no such file or folder"),
-        (["corpus=text", "corpus.raw=HERE/pipe"], "/pipe: is neither file nor folder"),
+        (["corpus=text", "corpus.raw=HERE/pipe"], "/pipe: no such file or folder"),
         (["corpus=text", "corpus.raw=HERE"], r"there: a\.md, b\.md"),
         (["corpus=text", "corpus.raw=HERE/latin.text"], r"latin\.text, line 3: not utf-8"),
         (["corpus=text", "corpus.raw=HERE/nothing.text"], r"nothing\.text: no words in it"),

@@ -7,6 +7,7 @@ the highest order has no back-off, and a missing one is 0.
 import gzip
 import math
 import re
+import zlib
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
@@ -120,7 +121,7 @@ def read_file(path: Path, vocabulary: list[str]) -> Backoff:
     try:
         with opened(path, "rt", encoding="utf-8-sig") as lines:
             return read(lines, vocabulary)
-    except (UnicodeDecodeError, EOFError, gzip.BadGzipFile) as error:
+    except (UnicodeDecodeError, EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise InputError(f"ngram.path={path}: not UTF-8 text, or cut short: {error}") from error
     except InputError as error:
         raise InputError(f"ngram.path={path}: not a whole ARPA file: {error}") from error
