@@ -37,27 +37,28 @@ class Section(NamedTuple):
     log_backoff: np.ndarray  # (N,)
     lines: np.ndarray  # (N,) their numbers in the file
 
+    def chosen(self, rows: np.ndarray) -> "Section":
+        """Some of the n-grams, by mask or place."""
+        return Section(*(each[rows] for each in self))
+
 
 def write(model: Backoff, vocabulary: list[str]) -> Iterator[str]:
     """The lines of the ARPA file of a model over this vocabulary, which gets `<s>` and `</s>` at -99."""
-    marks, size = [mark for mark in MARKS if mark not in vocabulary], model.counts.vocabulary
-    contexts, last = zip(*(np.divmod(table.keys, size) for table in model.counts.tables), strict=True)
-    suffixes, log_p = [table.suffixes for table in model.counts.tables], list(model.log_p)
+    marks, tables, log_p = [mark for mark in MARKS if mark not in vocabulary], model.counts.tables, list(model.log_p)
+    contexts, last = zip(*(np.divmod(table.keys, len(vocabulary)) for table in tables), strict=True)
     kept = [~np.isnan(each) for each in log_p]
     for k in range(len(kept) - 1, 1, -1):
         # What a longer n-gram begins or ends with stays, with what back-off makes of it: other tools want it there.
         kept[k - 1][contexts[k][kept[k]]] = True
-        kept[k - 1][suffixes[k][kept[k]]] = True
+        kept[k - 1][tables[k].suffixes[kept[k]]] = True
     for k in range(1, len(kept) - 1):
-        passed_on = model.log_backoff[k - 1][contexts[k]] + log_p[k - 1][suffixes[k]]
+        passed_on = model.log_backoff[k - 1][contexts[k]] + log_p[k - 1][tables[k].suffixes]
         log_p[k] = np.where(np.isnan(log_p[k]), passed_on, log_p[k])
-    for k in range(len(kept)):  # without the words that the file of another tool has beside the vocabulary
-        kept[k] &= (last[k] < len(vocabulary)) & (kept[k - 1][contexts[k]] if k else True)
 
     yield "\\data\\"
     for k, chosen in enumerate(kept):
         yield f"ngram {k + 1}={int(chosen.sum()) + (0 if k else len(marks))}"
-    texts = words = np.array([*vocabulary, *[""] * (size - len(vocabulary))], dtype=object)
+    texts = words = np.array(vocabulary, dtype=object)
     for k, chosen in enumerate(kept):
         yield from ("", f"\\{k + 1}-grams:")
         if k:
@@ -75,40 +76,29 @@ def write(model: Backoff, vocabulary: list[str]) -> Iterator[str]:
 def read(lines: Iterable[str], vocabulary: list[str]) -> Backoff:
     """A model over this vocabulary from the lines of an ARPA file.
 
-    A word that the file lacks gets what the file gives `<unk>`; words that the vocabulary lacks, such as `<s>`, get
-    ids behind its own. Raises InputError, with the line number, where the lines are no ARPA file, or where
+    A word that the file lacks gets what the file gives `<unk>`; n-grams with words that the vocabulary lacks, such as
+    `<s>`, are left out. Raises InputError, with the line number, where the lines are no ARPA file, or where
     probabilities don't sum to 1: of the 1-grams, and after each context.
     """
-    ids = {word: number for number, word in enumerate(vocabulary)}
+    size, ids = len(vocabulary), {word: number for number, word in enumerate(vocabulary)}
     ids.setdefault(UNKNOWN.upper(), ids[UNKNOWN])  # as some tools write it
-    sections = _sections(lines, ids)
-    while len(sections) > 1 and not len(sections[-1].lines):  # an order of which the head says that there is none
-        sections.pop()
-    first, size, every = sections[0], len(ids), np.arange(len(ids))
-    own, unknown = first.words[:, 0], first.log_p[first.words[:, 0] == ids[UNKNOWN]]
-    _rising(own, first.lines)
-    if not len(unknown):
+    first, *longer = _sections(lines, ids)
+    own = first.words[:, 0]
+    if not (unknown := own == ids[UNKNOWN]).any():
         raise InputError(f"no {UNKNOWN} among its 1-grams, so words that it lacks have no probability")
-    if 2 * (own < len(vocabulary)).sum() < len(vocabulary):
-        raise InputError(f"it lacks most of the {len(vocabulary):,} words, so it is of another corpus")
+    if 2 * (own < size).sum() < size:
+        raise InputError(f"it lacks most of the {size:,} words, so it is of another corpus")
     if START not in vocabulary:  # nothing predicts a beginning, whatever its line says
         first.log_p[own == ids.get(START, NEVER)] = -np.inf
     if abs(np.exp(first.log_p).sum() - 1) > ROUNDED:
         raise InputError(f"its 1-grams' probabilities sum to {np.exp(first.log_p).sum():.3f}, not to 1")
-    shorter = Section(every[:, None], np.full(size, unknown[0]), np.zeros(size), np.zeros(size, dtype=np.int64))
-    for of_all, of_own in zip(shorter[1:], first[1:], strict=True):
-        of_all[own] = of_own
-    built, tables = [shorter], [Table(every, every * 0, every * 0)]
-    for k, section in enumerate(sections[1:], start=2):
-        context, suffixes = _places(tables, section.words[:, :-1]), _places(tables, section.words[:, 1:])
-        if (context == NEVER).any():
-            raise InputError(f"line {section.lines[context == NEVER][0]}: its first {k - 1} words have no line")
-        keys = context * size + section.words[:, -1]
-        order = _rising(keys, section.lines)
-        _check_sums(section, context, suffixes, built[-1])
-        tables.append(Table(keys[order], np.zeros(len(keys), dtype=np.int64), suffixes[order]))
-        built.append(Section(*(each[order] for each in section)))
-    log_p, log_backoff = [each.log_p for each in built], [each.log_backoff for each in built[:-1]]
+    lacking = np.setdiff1d(np.arange(len(ids)), own)
+    nothing = np.zeros(len(lacking), dtype=np.int64)
+    added = Section(lacking[:, None], nothing + first.log_p[unknown][0], nothing, nothing)
+    sections = [Section(*map(np.concatenate, zip(first, added, strict=True))), *longer]
+    _check_sums(*_tables(sections, len(ids)), len(ids))
+    tables, sections = _tables([section.chosen((section.words < size).all(1)) for section in sections], size)
+    log_p, log_backoff = [each.log_p for each in sections], [each.log_backoff for each in sections[:-1]]
     return Backoff(Counts(size, 0, tables, [NEVER] * len(tables)), log_p, log_backoff)
 
 
@@ -175,34 +165,45 @@ def _section(numbered: Iterable[tuple[int, str]], k: int, ids: dict[str, int]) -
     return Section(words, np.array(p) * LN10, np.array(backoff) * LN10, np.array(numbers))
 
 
-def _check_sums(section: Section, context: np.ndarray, suffixes: np.ndarray, shorter: Section) -> None:
-    """Raises InputError where the probabilities after a context sum to another number than 1.
+def _tables(sections: list[Section], size: int) -> tuple[list[Table], list[Section]]:
+    """The table of each order that has n-grams, without counts, and its section in the table's order.
 
-    context, suffixes: the places (N,) of the first and of the last k-1 words of each k-gram among the shorter ones,
-    whose probabilities are known to sum to 1.
+    Raises InputError for an n-gram whose beginning has no line, or that has two.
     """
-    weight = np.exp(shorter.log_backoff)
-    own, lower = (np.bincount(context, np.exp(p), len(weight)) for p in (section.log_p, shorter.log_p[suffixes]))
-    sums = own + weight * (1 - lower)
-    off = np.abs(sums - 1) > ROUNDED * weight.clip(1, 100)  # which multiplies what was rounded
-    off[context[suffixes == NEVER]] = False  # what back-off gives these has no line of its own
-    if off.any():
-        line, total = shorter.lines[off][0], sums[off][0]
-        raise InputError(f"line {line}: the probabilities of the words after it sum to {total:.3g}, not to 1")
+    tables, ordered = [], []
+    for k, section in enumerate(sections):
+        if not len(section.lines):
+            break
+        context, suffixes = _places(tables, section.words[:, :-1], size), _places(tables, section.words[:, 1:], size)
+        if (context == NEVER).any():
+            raise InputError(f"line {section.lines[context == NEVER][0]}: its first {k} words have no line")
+        keys = context * size + section.words[:, -1]
+        order = np.argsort(keys, kind="stable")
+        if len(twice := order[1:][np.diff(keys[order]) == 0]):
+            raise InputError(f"line {section.lines[twice[0]]}: this n-gram has a line already")
+        tables.append(Table(keys[order], np.zeros(len(keys), dtype=np.int64), suffixes[order]))
+        ordered.append(section.chosen(order))
+    return tables, ordered
 
 
-def _rising(keys: np.ndarray, lines: np.ndarray) -> np.ndarray:
-    """The order (N,) in which the keys (N,) of n-grams rise. Raises InputError for one that has two lines."""
-    order = np.argsort(keys, kind="stable")
-    twice = np.flatnonzero(np.diff(keys[order]) == 0)
-    if len(twice):
-        raise InputError(f"line {lines[order[twice[0] + 1]]}: this n-gram has a line already")
-    return order
-
-
-def _places(tables: list[Table], words: np.ndarray) -> np.ndarray:
+def _places(tables: list[Table], words: np.ndarray, size: int) -> np.ndarray:
     """The place of each n-gram (N, k) of ids in the table of its order, or NEVER."""
-    place = words[:, 0]
-    for k in range(1, words.shape[1]):
-        place = np.where(place == NEVER, NEVER, tables[k].find(place * len(tables[0].keys) + words[:, k]))
+    place = np.zeros(len(words), dtype=np.int64)
+    for table, word in zip(tables, words.T, strict=False):
+        place = np.where(place == NEVER, NEVER, table.find(place * size + word))
     return place
+
+
+def _check_sums(tables: list[Table], sections: list[Section], size: int) -> None:
+    """Raises InputError where the probabilities of all words after a context sum to another number than 1."""
+    for table, shorter, section in zip(tables[1:], sections[:-1], sections[1:], strict=True):
+        context, weight = table.keys // size, np.exp(shorter.log_backoff)
+        own, lower = (
+            np.bincount(context, np.exp(p), len(weight)) for p in (section.log_p, shorter.log_p[table.suffixes])
+        )
+        sums = own + weight * (1 - lower)  # what is backed off to sums to 1, as was checked before
+        off = np.abs(sums - 1) > ROUNDED * weight.clip(1, 100)  # which multiplies what was rounded
+        off[context[table.suffixes == NEVER]] = False  # what back-off gives these has no line of its own
+        if off.any():
+            line, total = shorter.lines[off][0], sums[off][0]
+            raise InputError(f"line {line}: the probabilities of the words after it sum to {total:.3g}, not to 1")
