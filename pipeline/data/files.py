@@ -52,7 +52,7 @@ def read_array(path: Path) -> np.ndarray:
     try:
         return np.load(path, allow_pickle=False)
     except Exception as error:  # numpy reads the header as Python: what damage ends in can't be listed
-        raise InputError(f"{path} is damaged or no array ({error}): make it again") from error
+        raise InputError(f"{path} is not there, damaged, or no array ({error}): make it again") from error
 
 
 def write_timing(path: Path, seconds: dict[str, float]) -> None:
