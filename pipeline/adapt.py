@@ -35,9 +35,9 @@ def main(config: AdaptStage) -> None:
             scored, chosen = adapt.with_cache(*what, raw)
         else:
             scored, chosen = adapt.learning(*what, bar)
-        metrics = write_predictions(Path(config.out), corpus, scored)
+        write_predictions(Path(config.out), corpus, scored)
         write_json(Path(config.out, "chosen.json"), chosen)
-        log.info("%s: validation %.2f with share; %s", config.name, metrics["valid"], chosen)
+        log.info("%s: chosen on validation: %s", config.name, chosen)
 
 
 if __name__ == "__main__":

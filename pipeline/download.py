@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -33,14 +34,11 @@ def main(config: Download) -> None:
             f"the {corpus.name} corpus can't be fetched: put your own copy into {corpus.raw}, as "
             f"conf/corpus/{corpus.name}.yaml says, and go on with `python -m pipeline.preprocess corpus={corpus.name}`"
         )
-    there, tried = out / PACKED if corpus.packed else out, []
-    if there.exists():
-        try:
-            _texts(corpus, [there])
-            log.info("%s holds the %s corpus already", out, corpus.name)
-            return
-        except InputError as error:  # it is fetched again
-            log.warning("%s: %s", out, error)
+    with suppress(InputError):  # what is not there, or not whole, is fetched
+        _texts(corpus, [out / PACKED if corpus.packed else out])
+        log.info("%s holds the %s corpus already", out, corpus.name)
+        return
+    tried = []
     for name, fetch in _sources(corpus):
         log.info("trying %s", name)
         try:

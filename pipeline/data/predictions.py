@@ -1,5 +1,6 @@
 """The arrays that a model leaves: the natural-log probability of every token of a split."""
 
+import logging
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,6 +11,8 @@ from pipeline.data.corpus import Corpus
 from pipeline.data.errors import InputError
 from pipeline.data.files import read_array, write_json
 from pipeline.data.record import FILE, check_corpus, read
+
+log = logging.getLogger(__name__)
 
 ABOVE = 1e-4  # how far above 0 rounding may put the logarithm of a probability
 
@@ -29,6 +32,7 @@ def write_predictions(folder: Path, corpus: Corpus, raw: dict[str, np.ndarray]) 
                 raise ValueError(f"{place}: log-probabilities of shape {array.shape} for {split}, or not all finite")
             np.save(place / f"{split}.npy", array.astype(np.float32))
     write_json(folder / "metrics.json", metrics)
+    log.info("%s: validation %.2f with share", folder, metrics["valid"])  # test is for the report
     return metrics
 
 
