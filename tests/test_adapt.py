@@ -37,14 +37,14 @@ def test_the_cache_is_its_equation(network, stream, monkeypatch):
     """Word by word; each theta of its own; only so many words are held, those of the split before among them."""
     monkeypatch.setattr(cache, "BLOCK", 7)
     before, ids, size, thetas = stream[:20], stream[20:], 15, [0.3, 2.0]
-    found = cache.log_probabilities(network, ids, before, MARK, size, thetas)
+    scored = cache.log_probabilities(network, ids, before, MARK, size, thetas)
     z = network.states(stream, stream[:0], MARK).numpy().astype(np.float64)
     for k, theta in enumerate(thetas):
         for t in range(20, 90):
             held = range(max(5, t - size), t)  # the cache begins with the last 15 words before the split
             weights = np.array([np.exp(theta * z[t] @ z[i]) for i in held])
             own = weights[[stream[i] == stream[t] for i in held]].sum() / weights.sum()
-            assert np.exp(found[k, t - 20]) == pytest.approx(own, abs=1e-5)
+            assert np.exp(scored[k, t - 20]) == pytest.approx(own, abs=1e-5)
 
 
 def test_dynamic_evaluation_without_a_rate_is_the_network_itself(learner, stream):

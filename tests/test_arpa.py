@@ -118,7 +118,7 @@ def test_one_wrong_line_among_thousands_is_noticed(few, form):
     lines = list(arpa.write(model, words))
     start, end = lines.index("\\2-grams:") + 1, lines.index("\\3-grams:") - 1
     arpa.read(lines, words)
-    for place in random.permutation(np.arange(start, end))[:5]:
+    for place in random.permutation(np.arange(start, end))[:3]:
         p, text, backoff = lines[place].split("\t")
         wrong = f"{float(p) / 2}\t{text}\t{backoff}"
         with pytest.raises(InputError, match="sum to"):
@@ -147,9 +147,9 @@ def test_kenlm_gives_the_same_probabilities(brown, tmp_path, form):
     path.write_text("".join(f"{line}\n" for line in arpa.write(model, brown.vocabulary)), encoding="utf-8")
     theirs, state, following = kenlm.Model(str(path)), kenlm.State(), kenlm.State()
     theirs.NullContextWrite(state)
-    tokens, found = brown.valid[:20_000], []
+    tokens, log10 = brown.valid[:20_000], []
     for token in tokens:
-        found.append(theirs.BaseScore(state, brown.vocabulary[token], following))
+        log10.append(theirs.BaseScore(state, brown.vocabulary[token], following))
         state, following = following, state
     ours = model.log_probabilities(tokens[:0], tokens) / math.log(10)
-    assert np.abs(ours - np.array(found)).max() < 1e-4
+    assert np.abs(ours - np.array(log10)).max() < 1e-4

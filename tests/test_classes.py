@@ -18,18 +18,18 @@ STREAM = np.random.default_rng(0).choice(V - 1, 500, p=np.array([8, 7, 6, 5, 4, 
 def test_a_pass_changes_the_objective_by_what_it_says():
     """The gains add up to the difference of log-likelihoods, so every move's delta is exact."""
     gains = []
-    found = exchange.exchange(STREAM, V, 3, 1e-9, 50, progress=gains.append)
+    ended = exchange.exchange(STREAM, V, 3, 1e-9, 50, progress=gains.append)
     start = np.minimum(np.argsort(np.argsort(-np.bincount(STREAM, minlength=V), kind="stable")), 2)
-    difference = np.log(exchange.perplexity(STREAM, start)) - np.log(exchange.perplexity(STREAM, found))
+    difference = np.log(exchange.perplexity(STREAM, start)) - np.log(exchange.perplexity(STREAM, ended))
     assert sum(gains) / (len(STREAM) - 1) == pytest.approx(difference, abs=1e-9)
     assert gains[-1] < 1e-9 * len(STREAM)
 
 
 def test_no_single_move_is_better_than_where_exchange_ends():
-    found = exchange.exchange(STREAM, V, 3, 1e-12, 50)
-    best = exchange.perplexity(STREAM, found)
+    ended = exchange.exchange(STREAM, V, 3, 1e-12, 50)
+    best = exchange.perplexity(STREAM, ended)
     for word, other in itertools.product(range(V), range(3)):
-        moved = found.copy()
+        moved = ended.copy()
         moved[word] = other
         assert exchange.perplexity(STREAM, moved) >= best - 1e-9
 

@@ -21,12 +21,12 @@ from pipeline.data.errors import InputError
 
 def paragraphs(form, text):
     """The words of each paragraph of a text in one of the formats."""
-    found = [[]]
+    split = [[]]
     for words, ends in reader(form).pieces(io.StringIO(text)):
-        found[-1] += words
-        found += [[]] * ends
-    assert found.pop() == []
-    return found
+        split[-1] += words
+        split += [[]] * ends
+    assert split.pop() == []
+    return split
 
 
 def test_the_tag_stands_behind_the_last_slash():
@@ -153,14 +153,14 @@ def test_press_releases_are_sorted_by_day_and_the_broken_ones_left_out(tmp_path)
     sizes = ["corpus.train=100", "corpus.valid=60", "corpus.test=60", "corpus.size=15"]
     read = ["corpus=senate", "corpus.drop_repeats=0", f"corpus.raw={raw}", *sizes, f"out={tmp_path}/out"]
     preprocess.main(settings("preprocess", *read, "corpus.expected=null"))
-    found = read_corpus(tmp_path / "out")
-    names = found.texts["name"].drop_duplicates().tolist()
+    corpus = read_corpus(tmp_path / "out")
+    names = corpus.texts["name"].drop_duplicates().tolist()
     assert names == ["Akaka/9Apr2007akaka1", "Craig/10Apr2007craig1", "Akaka/11Apr2007akaka2"]
-    words = [found.vocabulary[i] for i in found.train[:15]]
+    words = [corpus.vocabulary[i] for i in corpus.train[:15]]
     assert words[:5] == ["the", "senator", ",", "who", "isn't"] and "<number>" in words
-    assert found.vocabulary[:2] == ["<unk>", "<proper>"] and len(found.vocabulary) == 15
-    assert [len(found.ids(split)) for split in SPLITS] == [100, 60, 60]
-    assert found.counts["texts"] == 3
+    assert corpus.vocabulary[:2] == ["<unk>", "<proper>"] and len(corpus.vocabulary) == 15
+    assert [len(corpus.ids(split)) for split in SPLITS] == [100, 60, 60]
+    assert corpus.counts["texts"] == 3
     with pytest.raises(InputError, match="3 texts where this corpus has 39,648; download it again"):
         preprocess.main(settings("preprocess", *read))
     shares = ["corpus.train=0.5", "corpus.valid=0.25", "corpus.test=0"]

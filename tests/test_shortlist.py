@@ -36,11 +36,11 @@ def every_word_by_list(network, trigram, size):
     own = torch.randint(WORDS, (len(CONTEXTS), network.architecture.n - 1), generator=torch.Generator().manual_seed(0))
     words, p = map(torch.from_numpy, likeliest.likeliest(trigram, CONTEXTS, size))
     otherwise = torch.from_numpy(likeliest.distributions(trigram, CONTEXTS)).log()
-    found = [
+    listed = [
         shortlist.log_probabilities(network, own, torch.full((len(own),), word), words, p, otherwise[:, word])
         for word in range(WORDS)
     ]
-    return network.distribution(own).exp(), torch.stack(found, 1).exp(), words
+    return network.distribution(own).exp(), torch.stack(listed, 1).exp(), words
 
 
 @pytest.mark.parametrize("name", ENERGY)
