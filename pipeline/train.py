@@ -178,11 +178,10 @@ def _state_of(config: Train, corpus: Corpus) -> Path:
 def _write(config: Train, corpus: Corpus, trained: Trained) -> None:
     """The files of the result, and its figure for the log."""
     out, size = Path(config.out), sum(tensor.numel() for tensor in trained.weights.values())
-    metrics = write_predictions(out, corpus, trained.scored)
+    write_predictions(out, corpus, trained.scored)
     save_file(trained.weights, out / "weights.safetensors")
     pd.DataFrame(trained.progress.curve).to_csv(out / "curve.csv", index=False)
     log.info("%s, seed %d: %s free parameters", config.name, config.seed, f"{size:,}")
-    log.info("%s: validation %.2f with share", config.name, metrics["valid"])  # test is for the report
 
 
 def _read_features(path: str) -> np.ndarray:

@@ -58,6 +58,19 @@ def test_a_vocabulary_of_the_training_file_alone(tmp_path):
     assert words_by_split(found) == {"train": "a b b", "valid": "<unk> <unk> <unk> b", "test": "<unk> a"}
 
 
+def test_tokenised_text_a_vocabulary_of_a_size_and_a_stream_without_marks(tmp_path):
+    splits = three_files(tmp_path, train="a b <unk>\n\nb c\n", valid="a d\n", test="b\n")
+    given = [splits, "corpus.format=tokens", "corpus.rare=0"]
+    found = preprocessed(tmp_path, *given, "corpus.marks=[]", "corpus.size=4")
+    assert found.vocabulary == ["<unk>", "b", "a", "<text>"]
+    assert words_by_split(found) == {"train": "a b <unk> b <unk>", "valid": "a <unk>", "test": "b"}
+    found = preprocessed(tmp_path, *given, "corpus.marks=[paragraph]")
+    assert [len(found.ids(split)) for split in SPLITS] == [8, 3, 2]
+    (tmp_path / "text" / "another test.txt").write_text("c\n")
+    with pytest.raises(InputError, match=r"2 files match corpus\.splits\.test="):
+        preprocessed(tmp_path, splits.replace("test: ", "test: .*"))
+
+
 def lines_of(path, encoding="utf-8"):
     return files.lines(path, encoding, Watcher())
 
@@ -102,7 +115,7 @@ def test_an_encoding_and_its_mark(tmp_path, encoding):
     [
         (["corpus=text", "corpus.raw=HERE/rare.text"], "100% of training's words are unknown"),
         (["corpus=text", "corpus.raw=HERE/nowhere"], "/nowhere: no such file or folder"),
-        (["corpus=text", "corpus.raw=HERE/pipe"], "/pipe: is neither file nor folder"),
+        (["corpus=text", "corpus.raw=HERE/pipe"], "/pipe: no such file or folder"),
         (["corpus=text", "corpus.raw=HERE"], r"there: a\.md, b\.md"),
         (["corpus=text", "corpus.raw=HERE/latin.text"], r"latin\.text, line 3: not utf-8"),
         (["corpus=text", "corpus.raw=HERE/nothing.text"], r"nothing\.text: no words in it"),

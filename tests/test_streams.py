@@ -29,12 +29,12 @@ def stream():
 
 def word_by_word(network, stream):
     """log P of each word of a stream but the first, by reading one word after the other."""
-    found, state = [], None
+    log_p, state = [], None
     for word, following in pairwise(stream):
         z, state = network.read(torch.tensor([[int(word)]]), state)
         y = torch.nn.functional.linear(z[0, 0], network.output_weight, network.b)
-        found.append(torch.log_softmax(y, 0)[int(following)].item())
-    return np.array(found, dtype=np.float32)
+        log_p.append(torch.log_softmax(y, 0)[int(following)].item())
+    return np.array(log_p, dtype=np.float32)
 
 
 def test_scoring_reads_a_split_in_order_from_the_words_before_it(network, stream, monkeypatch):
@@ -108,9 +108,9 @@ def test_pieces_side_by_side_have_the_probabilities_of_one_after_the_other(monke
     monkeypatch.setattr(streams, "SIDE_BY_SIDE", 1)
     expected = network.score(stream, stream[:60], MARK)
     monkeypatch.setattr(streams, "SIDE_BY_SIDE", 7)
-    told = []
-    assert np.allclose(network.score(stream, stream[:60], MARK, progress=told.append), expected, atol=1e-4)
-    assert sum(told) == 400
+    shown = []
+    assert np.allclose(network.score(stream, stream[:60], MARK, progress=shown.append), expected, atol=1e-4)
+    assert sum(shown) == 400
     states = network.states(stream, stream[:60], MARK)
     y = torch.log_softmax(torch.nn.functional.linear(states, network.output_weight, network.b), 1)
     assert np.allclose(y.detach()[np.arange(400), stream], expected, atol=1e-4)
