@@ -10,7 +10,7 @@ import pandas as pd
 from pipeline.config.stages import Replication
 from pipeline.config.tables import Table, Tables, read_tables
 from pipeline.reporting import costs, table, views
-from pipeline.reporting.cells import laid_out, markdown
+from pipeline.reporting.views import VIEWS, laid_out, markdown
 from pipeline.running import app
 
 SPLITS = ("valid", "test")
@@ -40,10 +40,10 @@ def main(config: Replication) -> None:
         (
             "summary",
             summary(built, shorts, registry[config.later], reports),
-            views.SUMMARY,
+            VIEWS["summary"],
         ),
-        ("yardsticks", yardsticks(registry, reports, every, config.yardsticks), views.YARDSTICKS),
-        ("distance", distance(registry, reports, every), views.DISTANCE),
+        ("yardsticks", yardsticks(registry, reports, every, config.yardsticks), VIEWS["yardsticks"]),
+        ("distance", distance(registry, reports, every), VIEWS["distance"]),
     ):
         frame.to_csv(out / f"{name}.csv", float_format="%.4f")
         (out / f"{name}.md").write_text(markdown(laid_out(frame, view)), encoding="utf-8")
@@ -124,13 +124,14 @@ def yardsticks(registry: Tables, reports: Path, names: list[str], over: dict[str
                 }
                 counts = {split: each.sum() for split, each in reached.items()}
                 both = (reached["valid"] & reached["test"]).sum()
-                what = {"table": name, "training": registry[name].short, "over": ours, "label": _label(rows.loc[ours])}
+                what = {
+                    "table": name,
+                    "training": registry[name].short,
+                    "over": ours,
+                    "label": table.label(rows.loc[ours]),
+                }
                 lines.append(what | {"reading": reading} | counts | {"both": both, "of": len(networks)})
     return pd.DataFrame(lines).set_index("table")
-
-
-def _label(row: pd.Series) -> str:
-    return ", ".join([row["row"], *(f"{key} = {row[key]}" for key in ("n", "c") if pd.notna(row[key]))])
 
 
 def distance(registry: Tables, reports: Path, names: list[str]) -> pd.DataFrame:

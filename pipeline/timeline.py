@@ -6,13 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 
 from pipeline.config.stages import Timeline
-from pipeline.config.tables import KINDS, read_tables
+from pipeline.config.tables import read_tables
 from pipeline.data.errors import InputError
-from pipeline.reporting import style, table, views
-from pipeline.reporting.cells import laid_out, markdown
+from pipeline.reporting import figures, style, table
+from pipeline.reporting.views import VIEWS, laid_out, markdown
 from pipeline.running import app
 
 SPLITS = ("valid", "test")
@@ -27,10 +26,10 @@ def main(config: Timeline) -> None:
     out.mkdir(parents=True, exist_ok=True)
     built.drop(columns="step").round(4).to_csv(out / "timeline.csv")
     walked.round(4).to_csv(out / "steps.csv", index=False)
-    text = markdown(laid_out(built.drop(columns=["valid_raw_sd", "test_raw_sd"]), views.TIMELINE))
+    text = markdown(laid_out(built.drop(columns=["valid_raw_sd", "test_raw_sd"]), VIEWS["timeline"]))
     (out / "timeline.md").write_text(text, encoding="utf-8")
-    (out / "steps.md").write_text(markdown(laid_out(walked, views.STEPS)), encoding="utf-8")
-    (out / "timeline.svg").write_text(style.alone(draw(built)), encoding="utf-8")
+    (out / "steps.md").write_text(markdown(laid_out(walked, VIEWS["steps"])), encoding="utf-8")
+    (out / "timeline.svg").write_text(style.alone(figures.timeline(built)), encoding="utf-8")
     log.info("%d models in %s", len(built), out / "timeline.md")
 
 
@@ -38,7 +37,7 @@ def lines(config: Timeline) -> pd.DataFrame:
     """A line for each row with a year: year, source, kind, the table's figures, and ratios to the yardstick, with
     intervals where there are: of the raw figures, as in the table of intervals."""
     registry, reports = read_tables(Path(config.tables)), Path(config.reports)
-    figures = [f"{split}{end}" for split in SPLITS for end in ("_raw", "_raw_sd", "", "_sd")]
+    shown = [f"{split}{end}" for split in SPLITS for end in ("_raw", "_raw_sd", "", "_sd")]
     parts = []
     for listed in (registry[name] for name in config.of):
         rows = {name: row for name, row in listed.rows.items() if row.year}
@@ -49,7 +48,7 @@ def lines(config: Timeline) -> pd.DataFrame:
             raise InputError(
                 f"{listed.csv} has no row {', '.join(sorted(missing))}: run the stage report of {listed.dvc}"
             )
-        part = part.loc[[*rows], ["row", "seeds", *figures]]
+        part = part.loc[[*rows], ["row", "seeds", *shown]]
         if listed.short:
             part["row"] += f", {listed.short}"
         for key in ("year", "source", "kind", "step"):
@@ -62,7 +61,7 @@ def lines(config: Timeline) -> pd.DataFrame:
     yardstick = rows.loc[config.yardstick]
     intervals = pd.read_csv((reports / first.csv).with_name("intervals.csv"), index_col="name")
     intervals = intervals.loc[intervals.index.isin(parts[0].index)]
-    built = pd.concat(parts)[["row", "year", "source", "kind", "seeds", *figures, "step"]]
+    built = pd.concat(parts)[["row", "year", "source", "kind", "seeds", *shown, "step"]]
     for split, prefix in zip(SPLITS, ("valid_", ""), strict=True):
         for end in ENDINGS:
             built[f"{split}_ratio{end}"] = intervals[f"{prefix}to_{config.yardstick}{end}"]
@@ -80,44 +79,6 @@ def steps(built: pd.DataFrame) -> pd.DataFrame:
         went = -np.diff(np.log(path[split]))
         walked = walked.assign(**{split: ends[split], f"{split}_share": went / went.sum()})
     return walked
-
-
-def draw(built: pd.DataFrame) -> str:
-    """Test perplexity, with share, by year; a line through the best of what there was; an SVG."""
-    with style.figure(8, 4.8) as figure:
-        axes = figure.add_subplot()
-        marks = dict(zip(KINDS, ("o", "s", "^"), strict=True))
-        for (kind, label), colour in zip(KINDS.items(), style.COLOURS, strict=False):
-            part = built[built["kind"] == kind]
-            axes.plot(part["year"], part["test"], marks[kind], color=colour, label=label)
-        by_year = built.sort_values(["year", "valid"]).groupby("year").first()
-        best = by_year[by_year["valid"] == by_year["valid"].cummin()]["test"]
-        path = best.reindex(by_year.index).ffill()
-        label = "the best so far, by validation"
-        axes.step(path.index, path, where="post", linewidth=1, color=style.INK, alpha=0.4, label=label)
-        axes.set_yscale("log")
-        ticks = [tick for tick in (100, 125, 150, 175, 200, 250, 300, 350, 400) if tick < 1.1 * built["test"].max()]
-        axes.set_yticks(ticks, map(str, ticks))
-        axes.minorticks_off()
-        axes.set_xlim(built["year"].min() - 1, built["year"].max() + 9)
-        axes.xaxis.get_major_locator().set_params(integer=True)
-        axes.set_xlabel("year of the paper that a model is from")
-        axes.set_ylabel("test perplexity on Brown, with share")
-        axes.legend(fontsize=9, loc="lower left")
-        _label(axes, built)
-        return style.svg(figure)
-
-
-def _label(axes: Axes, built: pd.DataFrame) -> None:
-    """Each model's name beside its point; below the names above it, where they would stand on one another."""
-    point = axes.figure.dpi / 72  # in pixels
-    placed: list[tuple[float, float]] = []
-    for _, line in built.sort_values("test", ascending=False).iterrows():
-        x, y = axes.transData.transform((line["year"], line["test"]))
-        low = min([y, *(other - 9 * point for near, other in placed if abs(near - x) < 150 * point)])
-        placed.append((x, low))
-        place = {"xytext": (5, 3 + (low - y) / point), "textcoords": "offset points", "fontsize": 8}
-        axes.annotate(f"{line['row']}, {line['test']:.0f}", (line["year"], line["test"]), **place)
 
 
 if __name__ == "__main__":

@@ -15,8 +15,7 @@ from pipeline.config.tables import read_tables
 from pipeline.data.errors import InputError
 from pipeline.reporting import costs, figures, prose, style
 from pipeline.running.app import ROOT
-from pipeline.webpage import rows
-from pipeline.webpage.sheets import EACH
+from pipeline.webpage import tables
 
 REPORTS = ROOT / "reports"
 COSTS = """table,stage,item,seconds,words_per_second,peak_memory_mb
@@ -27,11 +26,9 @@ table2,ngram,ngram-kn5,66.0,,2384.7
 """
 
 
-@pytest.fixture(scope="module", params=["rendered", "committed"])
-def written(request, tmp_path_factory):
-    """The page of the committed reports, as the code writes it now and as it was committed."""
-    if request.param == "committed":
-        return REPORTS / "index.html"
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    """The page of the committed reports."""
     out = tmp_path_factory.mktemp("page")
     page.main(settings("page", f"reports={REPORTS}", f"out={out}"))
     return out / "index.html"
@@ -65,11 +62,17 @@ def test_it_holds_every_row_of_every_table_and_asks_for_nothing_else(written):
                 assert re.search(
                     rf'<th scope="row">[^<]*{label}(?:(?!</tr>).)*<td>{line.test_raw:.1f}', part, re.DOTALL
                 ), name
-    assert html.unescape(prose.between(ROOT / "README.md", "verdict")) in text  # of which DVC does not know
+    assert re.search(r"\*\*(.+?)\*\*", prose.between(ROOT / "README.md", "verdict"))[1] in text
     assert re.findall(r'<(?:script|link|img|iframe|object)\b[^>]*(?:src|href)="([^"]*)"', text) == ["data:,"]
     assert "@import" not in text and set(re.findall(r"url\((.)", text)) == {"#"}
     cells = re.findall(r'<td(?! class="text")[^>]*>(.*?)</td>', text, re.DOTALL)
     assert len(cells) > 500 and not [cell for cell in cells if re.search(r"\b(nan|None|<NA>)\b", cell)]
+
+
+def test_the_committed_page_is_that_of_the_committed_reports(written):
+    """And of the verdict in the README, of which DVC does not know. Another machine may draw a figure otherwise."""
+    ours, committed = (file.read_text(encoding="utf-8") for file in (written, REPORTS / "index.html"))
+    assert re.sub("<svg.*?</svg>", "", ours, flags=re.DOTALL) == re.sub("<svg.*?</svg>", "", committed, flags=re.DOTALL)
 
 
 def test_without_the_tables_it_says_which_command_makes_them(tmp_path):
@@ -78,18 +81,13 @@ def test_without_the_tables_it_says_which_command_makes_them(tmp_path):
 
 
 def test_what_is_not_there_is_left_out(least):
-    """Claims, grids, the plane and what is beyond Table 1 come with other commands than `make repro`."""
-    text = least[1]()
-    assert not [name for name in ("claims", "beyond", "cost", "speed") if f'id="{name}"' in text]
-    assert text.count("<figure") == 4
-
-
-def test_a_row_without_interval_is_a_row_with_empty_cells(least):
+    """What comes with other commands than `make repro`, and the interval of a row that has none."""
     folder, render = least
     pd.read_csv(folder / "intervals.csv").query("name != 'mlp9'").to_csv(folder / "intervals.csv", index=False)
     text = render()
+    assert re.findall(r'<section id="(\w+)"', text) == ["first", "table", "curves", "genres", "again"]
+    assert text.count("<figure") == 4 and not re.search(r"<small> to |\bnan\b", text)
     assert re.search(r'<th scope="row">MLP9 (?:(?!</tr>).)*<td></td>', text, re.DOTALL)
-    assert not re.search(r"<small> to |\bnan\b", text)
 
 
 @pytest.mark.parametrize(
@@ -178,14 +176,15 @@ def test_the_claims_and_their_totals_are_those_of_the_files(written):
             continue
         claims, curves = pd.read_csv(folder / "claims.csv"), folder / "curves.csv"
         judged = claims.groupby(["split", "reading"])["holds"]
-        parts = [judged.get_group(each) for each in EACH] + ([pd.read_csv(curves)["holds"]] if curves.is_file() else [])
+        each = [(split, reading) for split in ("valid", "test") for reading in ("raw", "with share")]
+        parts = [*map(judged.get_group, each), *([pd.read_csv(curves)["holds"]] if curves.is_file() else [])]
         (row,) = re.findall(rf'<th scope="row">{listed.title}, (?:one|\d) seeds?</th>(.*?)</tr>', text, re.DOTALL)
         counts = []
         for part in parts:
             still_open = (part == "open").sum()
             counts.append(f"{(part == 'yes').sum()} of {len(part)}" + f", {still_open} open" * bool(still_open))
         assert [cell for cell in re.findall(r"<td[^>]*>(.*?)</td>", row) if cell] == counts, name
-        shown = text.partition(f'<details id="claims-{name}">')[2]
+        shown = re.sub("<[^>]+>", "", text.partition(f'<details id="claims-{name}">')[2])
         assert all(says in shown for says in claims["says"])
 
 
@@ -197,21 +196,14 @@ def test_rows_are_called_as_the_paper_calls_them(written):
     assert "MLP10" in shown and not [name for name in names if not re.search("-learned$|-literal", name)]
 
 
-def test_the_same_is_the_row_that_it_means():
-    """The one whose name it continues, else the one before: sorted, a table has other rows above it."""
+def test_labels_say_which_model_is_meant():
+    """`the same` is the one whose name it continues, else the one before. Names in code and in other words stay."""
     labels = {"svd": "direct, SVD", "nips": "the same, mixed", "cycling5": "cycling, 5", "cycling8": "cycling, 8"}
-    whole = rows.spelt_out(pd.Series(labels | {"cycling5-short": "the same, scoring few words"}))
+    whole = tables.spelt_out(pd.Series(labels | {"cycling5-short": "the same, scoring few words"}))
     assert whole["nips"] == "direct, SVD, mixed" and whole["cycling5-short"] == "cycling, 5, scoring few words"
-
-
-def test_models_are_renamed_but_not_in_code_or_in_other_words():
     called = {"mlp1": "MLP1", "mlp1-mixed": "MLP2", "linear": "linear"}
     text = "mlp1: `train@mlp1-0`, step, mlp1-mixed; reports/mlp1.csv, mlp12, mlp1-learned"
-    assert rows.renamed(text, called) == "MLP1: `train@mlp1-0`, step, MLP2; reports/mlp1.csv, mlp12, mlp1-learned"
-    assert (
-        rows.model("train-mlp1-mixed-0", called) == "MLP2, seed 0"
-        and rows.model("cluster-500", called) == "cluster-500"
-    )
+    assert tables.renamed(text, called) == "MLP1: `train@mlp1-0`, step, MLP2; reports/mlp1.csv, mlp12, mlp1-learned"
 
 
 def test_costs_have_a_line_a_stage_of_each_table(least):
@@ -238,7 +230,7 @@ def test_what_was_measured_of_speed_stands_there(written):
     """Each part of the benchmark with its text and its table, and the claims about time."""
     text = html.unescape(written.read_text(encoding="utf-8"))
     for part in pd.read_csv(REPORTS / "benchmark" / "parts.csv").itertuples():
-        assert f"<h3>{part.title}</h3>" in text and part.text.split("\n")[0] in text
+        assert f"<details><summary>{part.title}" in text.replace("\n", "") and part.text.split("\n")[0] in text
         assert f'<a href="benchmark/{part.part}.csv">' in section(text, "speed")
     share = (
         pd.read_csv(REPORTS / "benchmark" / "parallel.csv")
@@ -406,37 +398,27 @@ return {page: [document.documentElement.scrollWidth, innerWidth],
 
 
 @pytest.mark.peers
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 390])
-def test_nothing_is_wider_than_the_window(browser, written, width, scheme):
+def test_nothing_is_wider_than_the_window(browser, written, width):
     """With every fold open; on a phone tables and figures scroll in boxes of their own."""
-    look(browser, written, width, scheme)
+    look(browser, written, width)
     seen = browser.execute_script(WIDE)
     assert seen["page"][0] <= seen["page"][1] == width
     assert not seen["wide"] if width == 1280 else len(seen["wide"]) > 10
 
 
-@pytest.mark.peers
-def test_the_first_screen_shows_what_came_out(browser, written):
-    """The answer in words and the table, under the list of contents."""
-    look(browser, written, 1280, height=900)
-    bottom = "return document.querySelector(arguments[0]).getBoundingClientRect().bottom"
-    assert browser.execute_script(bottom, ".totals table") <= 900
-
-
-EDGES = """
-return ['nav', '#words'].map(each => document.querySelector(each).getBoundingClientRect()).map(
-    box => [box.top, box.bottom]);
-"""
+BOX = "const box = document.querySelector(arguments[0]).getBoundingClientRect(); return [box.top, box.bottom];"
 
 
 @pytest.mark.peers
-def test_the_list_of_contents_stays_at_the_top(browser, written):
-    for width in (1280, 390):
-        look(browser, written, width)
-        browser.execute_script("document.querySelector('nav a[href=\"#words\"]').click()")
-        (top, bottom), (section, _) = browser.execute_script(EDGES)
-        assert top == 0 and bottom <= section < 200
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_first_screen_shows_what_came_out_and_the_contents_stay_at_the_top(browser, written, width):
+    """On a wide screen the answer in words and the table."""
+    look(browser, written, width, height=900)
+    assert width == 390 or browser.execute_script(BOX, ".totals table")[1] <= 900
+    browser.execute_script("document.querySelector('nav a[href=\"#words\"]').click()")
+    (top, bottom), (section, _) = (browser.execute_script(BOX, each) for each in ("nav", "#words"))
+    assert top == 0 and bottom <= section < 200
 
 
 # Of each table that is wider than its box, scrolled to its end: how far the first cell of each row is from the box's

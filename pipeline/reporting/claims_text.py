@@ -3,7 +3,6 @@
 import pandas as pd
 
 from pipeline.config.tables import Table
-from pipeline.reporting.cells import Cell
 
 TRAINED = "Networks trained by {training}; seeds: {seeds}.\n"
 HEAD = """\
@@ -97,11 +96,12 @@ def _both(values: pd.Series) -> str:
     return " / ".join(dict.fromkeys(f"{value:+.2%}" for value in values))
 
 
-def _measured(group: pd.DataFrame) -> dict[str, Cell]:
+def _measured(group: pd.DataFrame) -> dict[str, str]:
     """By split and reading, as +1.2% (-0.3% to +2.7%), open, one seed."""
     measured = {}
     for line in group.to_dict("records"):
-        ends = f"{line['low']:+.1%} to {line['high']:+.1%}" if pd.notna(line["low"]) else ""
-        more = ", ".join(filter(None, [line.get("holds"), "one seed" * (line["seeds"] == 1)]))
-        measured[f"{line['split']}, {line['reading']}"] = Cell(f"{line['ours']:+.1%}", ends, more)
+        interval = f" ({line['low']:+.1%} to {line['high']:+.1%})" if pd.notna(line["low"]) else ""
+        more = [line.get("holds"), "one seed" if line["seeds"] == 1 else ""]
+        figure = f"{line['ours']:+.1%}{interval}"
+        measured[f"{line['split']}, {line['reading']}"] = ", ".join(filter(None, [figure, *more]))
     return measured
