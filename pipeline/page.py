@@ -17,7 +17,7 @@ from pipeline.data.files import replacing
 from pipeline.reporting import costs, figures, prose, style
 from pipeline.reporting.views import laid_out
 from pipeline.running import app
-from pipeline.webpage.tables import SPLIT_NAMES, Tables
+from pipeline.webpage.tables import SPLITS, Tables
 
 YARDSTICK, TRIGRAM = "kn5", "interpolated3"
 LONG = 9  # rows of a table from which on it is folded
@@ -40,7 +40,12 @@ def main(config: Page) -> None:
             raise InputError(f"no {reports / file}: run `dvc repro`, which makes it")
     tables = Tables(reports, read_tables(Path(config.tables)))
     table1, genres = tables.rows["table1"], pd.read_csv(reports / "genres.csv")
-    check_names(config, table1, genres)
+    for key, names, known in (
+        ("best_ngram", [config.best_ngram], table1.index),
+        ("genres", config.genres, [*genres.columns.intersection(table1.index)]),
+    ):
+        if unknown := [name for name in names if name not in known]:
+            raise InputError(f"{key}={unknown[0]}: choose from {', '.join(known)}")
     labels = table1["row"] + ", " + table1["shape"]
     drawn = draw(config, tables, genres, labels)
     best = table1.loc[table1[table1["model"] == "network"]["valid_raw"].idxmin()]
@@ -48,7 +53,7 @@ def main(config: Page) -> None:
     environment = environment_of(tables, drawn)
     text = environment.get_template("page.md.j2").render(
         tables=tables,
-        others=[name for name in tables.sections() if name not in PROSE],
+        others=[name for name in tables.sections if name not in PROSE],
         verdict=prose.between(Path(config.verdict), "verdict"),
         splits=splits(genres, config.imaginative, best.name),
         best=best.to_dict(),
@@ -66,25 +71,12 @@ def main(config: Page) -> None:
     log.info("%s", (out / "index.html").resolve())
 
 
-def check_names(config: Page, table1: pd.DataFrame, genres: pd.DataFrame) -> None:
-    """Raises InputError for a model that the tables don't have."""
-    against = [name for name in table1.index if f"to_{name}" in table1]
-    by_genre = [name for name in table1.index if name in genres]
-    given = [
-        (f"conf/table/table1.yaml: yardsticks={against}", YARDSTICK, against),
-        ("best_ngram", config.best_ngram, against),
-    ]
-    for key, name, choices in [*given, *(("genres", name, by_genre) for name in config.genres)]:
-        if name not in choices:
-            raise InputError(f"{key}={name}: choose from {', '.join(choices)}")
-
-
 def draw(config: Page, tables: Tables, genres: pd.DataFrame, labels: pd.Series) -> dict[str, str]:
     """The SVGs that the page draws itself, by name."""
     drawn = tables.rows["table1"].query("paper_test.notna()").assign(label=labels.str.replace(", ", "  ", n=1))
     # The networks and mixtures of Table 1, row by row by each training, then two n-grams.
     trained = []
-    for name in tables.trainings():
+    for name in tables.trainings:
         networks = tables.rows[name].query("model == 'network' and paper_test.notna()")
         trained.append(networks.assign(label=networks["row"] + "  " + tables.listed[name].short))
     both = pd.concat(trained)
@@ -151,7 +143,7 @@ def styled(cell: str) -> Markup:
 
 def head_of(column: str) -> str:
     """A column's head for readers who don't see the files."""
-    return re.sub(r"\b(valid|train)\b", lambda split: SPLIT_NAMES[split[0]], column.replace("with s", "with\u00a0s"))
+    return re.sub(r"\b(valid|train)\b", lambda split: SPLITS[split[0]], column.replace("with s", "with\u00a0s"))
 
 
 def sections_of(text: str) -> list[tuple[str, str, Markup]]:

@@ -14,13 +14,11 @@ from pipeline.reporting import figures, style, table
 from pipeline.reporting.views import VIEWS, laid_out, markdown
 from pipeline.running import app
 
-SPLITS = ("valid", "test")
-ENDINGS = ("", "_low", "_high")
 log = logging.getLogger(__name__)
 
 
 def main(config: Timeline) -> None:
-    """Writes timeline.csv, .md and .svg, steps.csv and .md into config.out, and the table into the README."""
+    """Writes timeline.csv, .md and .svg, steps.csv and .md into config.out."""
     built, out = lines(config), Path(config.out)
     walked = steps(built)
     out.mkdir(parents=True, exist_ok=True)
@@ -35,37 +33,31 @@ def main(config: Timeline) -> None:
 
 def lines(config: Timeline) -> pd.DataFrame:
     """A line for each row with a year: year, source, kind, the table's figures, and ratios to the yardstick, with
-    intervals where there are: of the raw figures, as in the table of intervals."""
+    intervals for rows of the first table: of the raw figures."""
     registry, reports = read_tables(Path(config.tables)), Path(config.reports)
-    shown = [f"{split}{end}" for split in SPLITS for end in ("_raw", "_raw_sd", "", "_sd")]
+    tables = {name: table.read_rows(reports, registry[name]) for name in config.of}
+    first = tables[config.of[0]]
+    if config.yardstick not in first.index:
+        raise InputError(f"yardstick={config.yardstick}: choose a row of {registry[config.of[0]].csv}")
+    shown = [f"{split}{end}" for split in table.BOTH for end in ("_raw", "_raw_sd", "", "_sd")]
     parts = []
-    for listed in (registry[name] for name in config.of):
-        rows = {name: row for name, row in listed.rows.items() if row.year}
-        if not rows:
-            continue
-        part = table.read_rows(reports, listed)
-        if missing := rows.keys() - set(part.index):
-            raise InputError(
-                f"{listed.csv} has no row {', '.join(sorted(missing))}: run the stage report of {listed.dvc}"
-            )
-        part = part.loc[[*rows], ["row", "seeds", *shown]]
-        if listed.short:
-            part["row"] += f", {listed.short}"
+    for name, rows in tables.items():
+        listed = registry[name]
+        dated = {name: row for name, row in listed.rows.items() if row.year}
+        if missing := dated.keys() - set(rows.index):
+            names = ", ".join(sorted(missing))
+            raise InputError(f"{listed.csv} has no row {names}: run the stage report of {listed.dvc}")
+        part = rows.loc[[*dated], ["row", "seeds", *shown]]
+        part["row"] += f", {listed.short}" if listed.short else ""
         for key in ("year", "source", "kind", "step"):
-            part[key] = [getattr(row, key) for row in rows.values()]
-        parts.append(part.rename(index={name: row.point or name for name, row in rows.items()}))
-    first = registry[config.of[0]]
-    rows = table.read_rows(reports, first)
-    if config.yardstick not in rows.index:
-        raise InputError(f"yardstick={config.yardstick}: choose a row of {first.csv}")
-    yardstick = rows.loc[config.yardstick]
-    intervals = pd.read_csv((reports / first.csv).with_name("intervals.csv"), index_col="name")
-    intervals = intervals.loc[intervals.index.isin(parts[0].index)]
-    built = pd.concat(parts)[["row", "year", "source", "kind", "seeds", *shown, "step"]]
-    for split, prefix in zip(SPLITS, ("valid_", ""), strict=True):
-        for end in ENDINGS:
-            built[f"{split}_ratio{end}"] = intervals[f"{prefix}to_{config.yardstick}{end}"]
-        built[f"{split}_ratio"] = built[f"{split}_raw"] / yardstick[f"{split}_raw"]
+            part[key] = [getattr(row, key) for row in dated.values()]
+        for split, ratio in (("valid", f"valid_to_{config.yardstick}"), ("test", f"to_{config.yardstick}")):
+            part[f"{split}_ratio"] = part[f"{split}_raw"] / first.loc[config.yardstick, f"{split}_raw"]
+            for end in table.ENDS:
+                part[f"{split}_ratio_{end}"] = first[f"{ratio}_{end}"] if rows is first else np.nan
+        parts.append(part.rename(index={name: row.point or name for name, row in dated.items()}))
+    ratios = [f"{split}_ratio{end}" for split in table.BOTH for end in ("", "_low", "_high")]
+    built = pd.concat(parts)[["row", "year", "source", "kind", "seeds", *shown, "step", *ratios]]
     return built.sort_values(["year", "test"], ascending=[True, False], kind="stable")
 
 
@@ -75,7 +67,7 @@ def steps(built: pd.DataFrame) -> pd.DataFrame:
     ends = built[built["step"] != ""].sort_values("valid", ascending=False)  # not by year: a recipe's may be later
     path = pd.concat([built.iloc[:1], ends])
     walked = pd.DataFrame({"what": ends["step"], "from": path["row"].to_numpy()[:-1], "to": ends["row"]})
-    for split in SPLITS:
+    for split in table.BOTH:
         went = -np.diff(np.log(path[split]))
         walked = walked.assign(**{split: ends[split], f"{split}_share": went / went.sum()})
     return walked

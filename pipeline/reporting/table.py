@@ -17,6 +17,7 @@ from pipeline.data.errors import InputError
 from pipeline.data.predictions import folder_of, read_predictions
 
 BOTH = ("valid", "test")
+ENDS = ("low", "high")  # of an interval
 WHOLE = ["n", "c", "h", "m", "seeds"]
 FIGURES = ["train", *(f"{split}{end}" for end in ("_raw", "_raw_sd", "", "_sd", "_seen") for split in BOTH)]
 FIGURES += [f"paper_{split}" for split in SPLITS]
@@ -87,12 +88,18 @@ def read(file: Path) -> pd.DataFrame:
 
 
 def read_rows(reports: Path, table: Table) -> pd.DataFrame:
-    """All rows of a table in the reports' folder: the paper's and then the others. Raises InputError without them."""
+    """All rows of a table in the reports' folder, the paper's and then the others. Where there are intervals, valid_raw
+    and test_raw have theirs (_low, _high), and valid_to_NAME and to_NAME are the ratios to a yardstick, with theirs.
+    Raises InputError without the table."""
     file = reports / table.csv
     if not file.is_file():
         raise InputError(f"no {file}: run `dvc repro`, or the target of make that makes this table")
-    extra = file.with_name("extra.csv")
-    return pd.concat([read(each) for each in (file, extra) if each.is_file()])
+    rows = pd.concat([read(each) for each in (file, file.with_name("extra.csv")) if each.is_file()])
+    if not (intervals := file.with_name("intervals.csv")).is_file():
+        return rows
+    ends = {f"{of}{end}": f"{to}_{end}" for of, to in (("", "test_raw"), ("valid_", "valid_raw")) for end in ENDS}
+    spread = pd.read_csv(intervals, index_col="name").drop(columns=["perplexity", "valid", "seeds"], errors="ignore")
+    return rows.join(spread.rename(columns=ends))
 
 
 def label(row: pd.Series) -> str:
@@ -114,7 +121,7 @@ def ratios(table: pd.DataFrame, yardsticks: list[str], intervals: pd.DataFrame) 
         part = networks[figures] / table[figures].loc[over]  # NaN where the paper prints nothing
         part.insert(0, "row", networks["row"])
         part.insert(1, "over", over)
-        for end in ("low", "high"):
+        for end in ENDS:
             part[f"valid_{end}"] = intervals[f"valid_to_{over}_{end}"]
             part[f"test_{end}"] = intervals[f"to_{over}_{end}"]
         raw, printed = part[["valid_raw", "test_raw"]], part[["paper_valid", "paper_test"]]

@@ -13,26 +13,33 @@ YES_NO = {True: "yes", False: "no"}
 
 def laid_out(frame: pd.DataFrame, view: dict[str, str]) -> pd.DataFrame:
     """A line a row, a column of text for each head of a view whose columns the frame has."""
-    lines, columns = frame.to_dict("records"), {}
+    columns, lines = {}, frame.to_dict("records")
     for head, cell in view.items():
         names, _, form = cell.partition(":")
-        first, *more = re.split("( / | to )", names)
+        first, between, last = re.fullmatch(r"(.+?)(?:( / | to | \()(.+?)\)?)?", names).groups("")
         if first in frame:
-            columns[head] = [_cell(line, first, *more, form=form or ".1f") for line in lines]
+            columns[head] = [_figure(line, first, form) for line in lines]
+        if first in frame and last:
+            pairs = zip(columns[head], [_figure(line, last, form) for line in lines], strict=True)
+            columns[head] = [_both(one, between, other) for one, other in pairs]
     return pd.DataFrame(columns, frame.index, dtype=object)
 
 
-def _cell(line: dict, first: str, between: str = "", last: str = "", form: str = ".1f") -> str:
-    """One figure, or two with what stands between them; nothing where the last is missing."""
-    texts = [_figure(line, name, form) for name in (first, last) if name]
-    return between.join(texts) if texts[-1] else ""
+def _both(one: str, between: str, other: str) -> str:
+    """Two figures in a cell; in brackets the second may be missing, else there is none without it."""
+    if between == " (":
+        return f"{one} ({other})" if other else one
+    return f"{one}{between}{other}" if other else ""
 
 
 def _figure(line: dict, name: str, form: str) -> str:
     """With ± its standard deviation where there is NAME_sd, and its interval in brackets where there is NAME_low."""
     value, sd, low, high = (line.get(f"{name}{ending}") for ending in ("", "_sd", "_low", "_high"))
-    if pd.isna(value) or isinstance(value, str):
-        return value if isinstance(value, str) else ""
+    if isinstance(value, str):
+        return value
+    if pd.isna(value):
+        return ""
+    form = form or ".1f"
     text = YES_NO[bool(value)] if pd.api.types.is_bool(value) else format(value, form)
     text += "" if pd.isna(sd) else f" ± {sd:{form}}"
     return text + ("" if pd.isna(low) else f" ({low:{form}} to {high:{form}})")
@@ -45,7 +52,7 @@ def replication(shorts: dict[str, str]) -> dict[str, str]:
     shown = {short: both(whose, "", "g" if whose == "paper" else ".1f") for whose, short in every.items()}
     ratios = {f"{short}, ratio": both(whose, "_ratio", ".3f") for whose, short in every.items()}
     minutes = {f"{short}, core-minutes": f"{whose}_minutes:.0f" for whose, short in shorts.items()}
-    return {"row": "row"} | {key: f"{key}:d" for key in ("n", "c", "h", "m")} | shown | ratios | minutes
+    return {"row": "row"} | {key: f"{key}:.0f" for key in ("n", "c", "h", "m")} | shown | ratios | minutes
 
 
 def markdown(view: pd.DataFrame) -> str:

@@ -10,8 +10,10 @@ from pipeline.config.tables import KINDS, Table
 from pipeline.reporting import claims_text, costs, table
 from pipeline.reporting.views import VIEWS, laid_out, plain, replication
 
-SPLIT_NAMES = {"valid": "validation", "train": "training"}  # for readers who don't see the files
-SHAPE = ["n", "c", "h", "m", "direct", "mix"]  # columns that stand in brackets behind a row's label
+# What stands in the files, for readers who don't see these.
+SPLITS = {"valid": "validation", "train": "training"}
+SCORED = {"after": "tokens after such a word", "itself": "such words themselves"}
+WORDS = {"split": SPLITS, "what": SPLITS, "scored": SCORED, "kind": KINDS | {"one": ""}}
 HEADS = {"better": "model", "than": "compared with", "other": "compared with", "here": "found here"}
 CLAIMS = {
     "claims": (claims_text.claims_view, "Claims about perplexity"),
@@ -30,8 +32,11 @@ class Tables:
     def __init__(self, reports: Path, registry: dict[str, Table]):
         self.reports = reports
         self.listed = {name: each for name, each in registry.items() if each.title and self.there(each.csv)}
-        whole = [name for name in self.listed if self.there(self.beside(name, "intervals"))]
-        self.rows = {name: self._rows(name) for name in whole}
+        self.rows = {name: self._rows(each) for name, each in self.listed.items()}
+        self.sections: dict[str, list[str]] = {}  # of the page, each with its tables
+        for name, each in self.listed.items():
+            self.sections.setdefault(each.section or name, []).append(name)
+        self.trainings = [name for name, each in self.listed.items() if each.column]  # of Table 1
         self.called: dict[str, str] = {}  # each model, by the first table that has a label for it
         for rows in reversed(self.rows.values()):
             shared = rows["row"].duplicated(keep=False)
@@ -44,26 +49,16 @@ class Tables:
 
     def read(self, file: str, **options) -> pd.DataFrame:
         """A CSV file's lines."""
-        lines = pd.read_csv(self.reports / file, **options) if self.there(file) else pd.DataFrame()
-        return lines.replace({"split": SPLIT_NAMES, "what": SPLIT_NAMES})
-
-    def beside(self, name: str, file: str) -> str:
-        """A CSV file that belongs to a table."""
-        return str(Path(self.listed[name].csv).with_name(f"{file}.csv"))
+        return pd.read_csv(self.reports / file, **options).replace(WORDS) if self.there(file) else pd.DataFrame()
 
     def view(self, file: str, name: str = "") -> pd.DataFrame:
         """A CSV file as views.yaml has it, under the file's name or another."""
         return laid_out(self.read(file), VIEWS[name or Path(file).stem])
 
-    def _rows(self, name: str) -> pd.DataFrame:
-        """All rows of a table with their intervals and shapes; of each yardstick NAME also paper_to_NAME, the paper's
-        ratio to it, and less_NAME, how far ours is above that."""
-        listed = self.listed[name]
-        rows, intervals = table.read_rows(self.reports, listed), self.read(self.beside(name, "intervals"))
-        ends = {"low": "test_raw_low", "high": "test_raw_high"}
-        ends |= {"valid_low": "valid_raw_low", "valid_high": "valid_raw_high"}
-        known = ["perplexity", "valid", "seeds"]
-        rows = rows.join(intervals.set_index("name").drop(columns=known).rename(columns=ends))
+    def _rows(self, listed: Table) -> pd.DataFrame:
+        """All rows of a table with their shapes, and of each yardstick NAME the paper's ratio to it, paper_to_NAME, and
+        how far ours is above that, less_NAME."""
+        rows = table.read_rows(self.reports, listed)
         for other in (other for other in listed.yardsticks if f"to_{other}" in rows):
             rows[f"paper_to_{other}"] = rows["paper_test"] / rows.loc[other, "paper_test"]
             rows[f"less_{other}"] = rows[f"to_{other}"] / rows[f"paper_to_{other}"] - 1
@@ -71,54 +66,39 @@ class Tables:
 
     def table(self, name: str) -> pd.DataFrame:
         """A table of the registry, with ratios to some of its yardsticks, to the first of them beside the paper's."""
-        listed, rows = self.listed[name], self.rows[name]
-        view = {head: cell for head, cell in VIEWS["report"].items() if head not in SHAPE}
-        if not listed.same_corpus:
-            view = {head: cell for head, cell in view.items() if "paper" not in head}
-        for other in listed.against:
+        listed = self.listed[name]
+        view = {head: cell for head, cell in VIEWS["page"].items() if listed.same_corpus or "paper" not in head}
+        for place, other in enumerate(listed.against):
             head = f"test over {self.called[other]}"
             view[head] = f"to_{other}:.3f"
-            if other == listed.against[0] or not listed.same_corpus:
+            if place == 0 or not listed.same_corpus:
                 view[f"{head}, paper"] = f"paper_to_{other}:.3f"
-            if other == listed.against[0]:
+            if place == 0:
                 view[f"{head}, difference"] = f"less_{other}:+.1%"
-        shown = laid_out(with_shape(rows), view)
+        shown = laid_out(self.rows[name], view)
         return shown.loc[:, (shown != "").any()]
 
     def files(self, name: str) -> list[str]:
         """The CSV files of a table of the registry."""
-        return [self.listed[name].csv, *(self.beside(name, each) for each in ("extra", "intervals", f"{name}-ratios"))]
-
-    def sections(self) -> dict[str, list[str]]:
-        """The tables of each section of the page."""
-        sections: dict[str, list[str]] = {}
-        for name in self.rows:
-            sections.setdefault(self.listed[name].section or name, []).append(name)
-        return sections
-
-    def trainings(self) -> list[str]:
-        """The tables that are trainings of Table 1, as they stand side by side."""
-        return [name for name in self.rows if self.listed[name].column]
+        csv = Path(self.listed[name].csv)
+        return [str(csv.with_name(f"{file}.csv")) for file in (csv.stem, "extra", "intervals", f"{name}-ratios")]
 
     def seeds(self, name: str) -> str:
         """Of how many seeds a table's networks are."""
-        count = self.read(self.listed[name].csv)["seeds"].max() if name in self.listed else 0
+        count = self.rows[name]["seeds"].max() if name in self.rows else 0
         return "one seed" if count == 1 else f"{count} seeds"
 
     def replication(self) -> pd.DataFrame:
         """Table 1 as printed and by each training."""
-        rows = self.read("replication.csv")
-        rows["shape"] = [shape(row) for row in rows.to_dict("records")]
-        shorts = {self.listed[name].column: self.listed[name].short for name in self.trainings()}
-        view = {head: cell for head, cell in replication(shorts).items() if head not in SHAPE}
-        return laid_out(with_shape(rows), view)
+        shorts = {self.listed[name].column: self.listed[name].short for name in self.trainings}
+        return laid_out(self.read("replication.csv"), replication(shorts))
 
     def reached(self, over: str) -> pd.DataFrame:
         """A line a training: how many rows of Table 1 have a ratio to an n-gram at or below the paper's."""
         lines = self.read("yardsticks.csv")
         if lines.empty:
             return lines
-        lines = lines[lines["over"] == over].rename(columns=SPLIT_NAMES)
+        lines = lines[lines["over"] == over].rename(columns=SPLITS)
         counts = lines.pivot(index="training", columns="reading", values=["validation", "test"]).astype(str)
         return counts.set_axis([", ".join(head) for head in counts], axis=1).reset_index()
 
@@ -129,12 +109,11 @@ class Tables:
             file, words = f"claims/{name}/{kind}.csv", ["figure", "added"]
             lines = self.read(file, dtype=dict.fromkeys(words, str)).fillna(dict.fromkeys(words, ""))
             if len(lines):
-                shown = (
-                    view(lines).astype(object).fillna("").replace(", one seed$", "", regex=True).rename(columns=HEADS)
-                )
-                for head in shown.columns.intersection(["model", "compared with", "found here"]):
-                    form = "“{}”" if head == "found here" else "{}"
-                    shown[head] = [renamed(text, self.called, form) for text in shown[head]]
+                shown = view(lines).astype(object).fillna("").replace(", one seed$", "", regex=True)
+                shown = shown.rename(columns=HEADS)
+                for head, form in {"model": "{}", "compared with": "{}", "found here": "“{}”"}.items():
+                    if head in shown:
+                        shown[head] = [renamed(text, self.called, form) for text in shown[head]]
                 yield title, shown, file
 
     def verdicts(self) -> pd.DataFrame:
@@ -154,44 +133,30 @@ class Tables:
 
     def times(self) -> pd.DataFrame:
         """The claims about time, with our figures where `make bench` left them."""
-        parallel, sampling = (self.read(f"benchmark/{part}.csv") for part in ("parallel", "sampling"))
         lines = []
-        if len(parallel):
-            runs = parallel.query("softmax == 'full' and way == 'ParameterParallel' and processes > 1")
+        if len(runs := self.read("benchmark/parallel.csv")):
+            runs = runs.query("softmax == 'full' and way == 'ParameterParallel' and processes > 1")
             for processes, ours in zip(runs["processes"], runs["share of time"], strict=True):
                 what = f"share of the time, {processes} processes, full softmax"
-                lines.append((SHARE, what, 1 / 15, ours, ours <= 1 / 15))
-        if len(sampling):
-            ours = sampling.set_index(sampling.columns[0]).loc["importance, 1,024 draws", "times faster than full"]
-            lines.append((FASTER, "times faster, 1,024 draws, in batches", 100, ours, ours >= 100))
-        shown = [
-            (says, what, f"{paper:.3g}", f"{ours:.3g}, {'yes' if holds else 'no'}")
-            for says, what, paper, ours, holds in lines
-        ]
-        return pd.DataFrame(shown, columns=["the paper says", "measured", "paper", "ours"])
-
-    def timeline(self) -> pd.DataFrame:
-        """Models by year."""
-        rows = self.read("timeline/timeline.csv")
-        if len(rows):
-            rows["shape"] = rows["kind"].where(rows["kind"] == "adapts", "").replace(KINDS)
-        return laid_out(with_shape(rows), VIEWS["timeline"])
+                lines.append((SHARE, what, f"{1 / 15:.3g}", f"{ours:.3g}, {'yes' if ours <= 1 / 15 else 'no'}"))
+        if len(runs := self.read("benchmark/sampling.csv", index_col=0)):
+            ours = runs.loc["importance, 1,024 draws", "times faster than full"]
+            what = "times faster, 1,024 draws, in batches"
+            lines.append((FASTER, what, "100", f"{ours:.3g}, {'yes' if ours >= 100 else 'no'}"))
+        return pd.DataFrame(lines, columns=["the paper says", "measured", "paper", "ours"])
 
     def out_of_vocabulary(self) -> tuple[pd.DataFrame, list[str]]:
         """Perplexity by ways to give features to words that training never shows, and the files, one a network."""
         files = [f"beyond/{file.name}" for file in sorted(self.reports.glob("beyond/out-of-vocabulary-*.csv"))]
         parts = [self.read(file).assign(row=self.called[Path(file).stem.split("-", 3)[3]]) for file in files]
-        rows = pd.concat([pd.DataFrame(columns=["row", "scored"]), *parts])
-        rows["shape"] = rows["scored"].replace({"after": "tokens after such a word", "itself": "such words themselves"})
-        return laid_out(with_shape(rows), VIEWS["out-of-vocabulary"]), files
+        return laid_out(pd.concat([pd.DataFrame(), *parts]), VIEWS["out-of-vocabulary"]), files
 
     def costs(self) -> tuple[pd.DataFrame, pd.DataFrame]:
         """What each stage of each table took, and each item of theirs, the longest first."""
         items = costs.read(self.reports / "costs.csv").sort_values("seconds", ascending=False)
+        items = items.replace({"table": {name: listed.title for name, listed in self.listed.items()}})
         items["item"] = [self._item(item) for item in items["item"]]
-        titles = {name: listed.title for name, listed in self.listed.items()}
-        by_stage, by_item = (each.replace({"table": titles}) for each in (costs.by_stage(items), items))
-        return laid_out(by_stage, VIEWS["costs"]), laid_out(by_item, VIEWS["costs"])
+        return laid_out(costs.by_stage(items), VIEWS["costs"]), laid_out(items, VIEWS["costs"])
 
     def _item(self, item: str) -> str:
         """What the page calls an item of a stage, STAGE-MODEL or STAGE-MODEL-SEED; its name where it makes none."""
@@ -222,15 +187,7 @@ def renamed(text: str, called: dict[str, str], form: str = "{}") -> str:
 def shape(row: dict) -> str:
     """A row's order, classes and sizes in words."""
     words = [f"{key}\u00a0{row[key]:.0f}" for key in ("n", "c", "h", "m") if pd.notna(row[key])]
-    return ", ".join(words + [word for key, word in (("direct", "direct"), ("mix", "mixed")) if row.get(key) is True])
-
-
-def with_shape(rows: pd.DataFrame) -> pd.DataFrame:
-    """Rows whose label has the shape in brackets."""
-    if rows.empty:
-        return rows
-    shapes = rows["shape"].map(lambda words: f" ({words})" if words else "")
-    return rows.assign(row=rows["row"] + shapes)
+    return ", ".join(words + [word for key, word in (("direct", "direct"), ("mix", "mixed")) if row[key] is True])
 
 
 def spelt_out(labels: pd.Series) -> pd.Series:
