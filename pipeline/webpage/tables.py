@@ -91,7 +91,10 @@ class Tables:
     def replication(self) -> pd.DataFrame:
         """Table 1 as printed and by each training."""
         shorts = {self.listed[name].column: self.listed[name].short for name in self.trainings}
-        return laid_out(self.read("replication.csv"), replication(shorts))
+        rows = self.read("replication.csv")
+        rows["shape"] = [shape(row) for row in rows.to_dict("records")]
+        view = {head: cell for head, cell in replication(shorts).items() if head not in ("n", "c", "h", "m")}
+        return laid_out(rows, view | {"row": "row (shape)"})
 
     def reached(self, over: str) -> pd.DataFrame:
         """A line a training: how many rows of Table 1 have a ratio to an n-gram at or below the paper's."""
@@ -187,7 +190,7 @@ def renamed(text: str, called: dict[str, str], form: str = "{}") -> str:
 def shape(row: dict) -> str:
     """A row's order, classes and sizes in words."""
     words = [f"{key}\u00a0{row[key]:.0f}" for key in ("n", "c", "h", "m") if pd.notna(row[key])]
-    return ", ".join(words + [word for key, word in (("direct", "direct"), ("mix", "mixed")) if row[key] is True])
+    return ", ".join(words + [word for key, word in (("direct", "direct"), ("mix", "mixed")) if row.get(key) is True])
 
 
 def spelt_out(labels: pd.Series) -> pd.Series:
