@@ -16,10 +16,10 @@ SCORED = {"after": "tokens after such a word", "itself": "such words themselves"
 WORDS = {"split": SPLITS, "what": SPLITS, "scored": SCORED, "kind": KINDS | {"one": ""}}
 HEADS = {"better": "model", "than": "compared with", "other": "compared with", "here": "found here"}
 CLAIMS = {
-    "claims": (claims_text.claims_view, "Claims about perplexity"),
-    "curves": (claims_text.curves_view, "Claims about learning curves: validation perplexity, one seed, no interval"),
-    "incomparable": (claims_text.curves_view, "Claims that can't be judged here"),
-    "exploratory": (claims_text.pairs_view, "What we found beyond the papers: no claim of theirs, and no verdict"),
+    "claims": "Claims about perplexity",
+    "curves": "Claims about learning curves: validation perplexity, one seed, no interval",
+    "incomparable": "Claims that can't be judged here",
+    "exploratory": "What we found beyond the papers: no claim of theirs, and no verdict",
 }
 # What the paper, and Bengio and Senecal (2003), say of time.
 SHARE = "Parameter-parallel training spends 1/15 of its time in communication"
@@ -108,11 +108,11 @@ class Tables:
     def claims(self, name: str) -> Iterator[tuple[str, pd.DataFrame, str]]:
         """Title, view and file of what the stage claims left of a table: claims of each kind, then pairs that the
         papers do not compare."""
-        for kind, (view, title) in CLAIMS.items():
+        for kind, title in CLAIMS.items():
             file, words = f"claims/{name}/{kind}.csv", ["figure", "added"]
             lines = self.read(file, dtype=dict.fromkeys(words, str)).fillna(dict.fromkeys(words, ""))
             if len(lines):
-                shown = view(lines).astype(object).fillna("").replace(", one seed$", "", regex=True)
+                shown = claims_text.VIEWS[kind](lines).astype(object).fillna("").replace(", one seed$", "", regex=True)
                 shown = shown.rename(columns=HEADS)
                 for head, form in {"model": "{}", "compared with": "{}", "found here": "“{}”"}.items():
                     if head in shown:
