@@ -118,22 +118,11 @@ def filled(folder, corpus, stage, p, **config):
 
 def listed(folder, **changes):
     """A table of a network with two seeds and its mixture, and an n-gram, of which the paper prints one figure."""
-    return Table(
-        **{
-            "seeds": [0, 1],
-            "models": {"train": ["mlp1"], "ngram": ["kn3"]},
-            "mix": Mixed(networks=["mlp1"], ways=["mixed"]),
-            "also": [],
-            "rows": {"kn3": Row(row="Kneser-Ney"), "mlp1": Row(row="MLP1", valid=284.0)},
-            "yardsticks": ["kn3"],
-            "same_corpus": True,
-            "predictions": [str(folder)],
-            "dvc": "dvc.yaml",
-            "clusterings": [],
-            "training": "hand",
-        }
-        | changes
-    )
+    models = {"train": ["mlp1"], "ngram": ["kn3"]}
+    rows = {"kn3": Row(row="Kneser-Ney"), "mlp1": Row(row="MLP1", valid=284.0)}
+    given = {"seeds": [0, 1], "models": models, "mix": Mixed(networks=["mlp1"], ways=["mixed"]), "rows": rows}
+    given |= {"yardsticks": ["kn3"], "same_corpus": True, "dvc": "dvc.yaml", "training": "hand"}
+    return Table(predictions=[str(folder)], **given | changes)
 
 
 @pytest.fixture
@@ -147,25 +136,20 @@ def models(tmp_path, corpus):
     return tmp_path
 
 
-def test_a_network_is_the_mean_of_its_seeds(models, corpus):
-    built = table.build(listed(models), corpus)
-    line = built.loc["mlp1"]
-    assert line["seeds"] == 2 and line["train"] == pytest.approx(10)
-    # `<unk>` is the one unseen word, and validation has none of it: its share is nothing.
-    assert line["test_raw"] == pytest.approx((10 + 10 / 3) / 2)
-    assert line["test_sd"] == pytest.approx(np.std([line["test"] * 1.5, line["test"] * 0.5], ddof=1))
-    assert " ± " in markdown(laid_out(built, VIEWS["report"]))
-
-
-def test_a_row_is_written_once_and_its_shape_is_what_its_stage_says(models, corpus):
-    """The paper's rows first, in its order; then what the lists have beside them."""
+def test_a_network_is_the_mean_of_its_seeds_and_its_shape_is_what_its_stage_says(models, corpus):
+    """The paper's rows stand first, in its order; then what the lists have beside them."""
     built = table.build(listed(models), corpus)
     assert built["row"].to_dict() == {"kn3": "Kneser-Ney", "mlp1": "MLP1", "mlp1-mixed": "mlp1-mixed"}
     assert built["model"].tolist() == ["ngram", "network", "network"]
     assert built.loc["mlp1", ["n", "h", "m", "direct", "mix"]].tolist() == [3, 8, 6, True, False]
     assert built.loc["mlp1-mixed", ["n", "h", "m", "direct", "mix"]].tolist() == [3, 8, 6, True, True]
     assert built.loc["kn3", "n"] == 3 and built.loc["kn3", ["c", "h", "m"]].isna().all()
-    assert built.loc["mlp1", "paper_valid"] == 284
+    line = built.loc["mlp1"]
+    assert line["seeds"] == 2 and line["paper_valid"] == 284 and line["train"] == pytest.approx(10)
+    # `<unk>` is the one unseen word, and validation has none of it: its share is nothing.
+    assert line["test_raw"] == pytest.approx((10 + 10 / 3) / 2)
+    assert line["test_sd"] == pytest.approx(np.std([line["test"] * 1.5, line["test"] * 0.5], ddof=1))
+    assert " ± " in markdown(laid_out(built, VIEWS["report"]))
 
 
 def test_a_row_without_predictions_names_the_stage_to_run(models, corpus):
@@ -189,13 +173,9 @@ def test_slips_of_a_report_are_named(slip, says):
         settings("report", slip)
 
 
-def test_a_row_that_nothing_makes_is_refused(models):
+def test_a_row_that_nothing_makes_and_predictions_of_another_corpus_are_refused(models, corpus):
     with pytest.raises(ValidationError, match=r"table: kn5: no stage of table\.models makes it"):
         listed(models, yardsticks=["kn5"])
-
-
-def test_predictions_of_another_corpus_are_refused(models, corpus):
-    filled(models / "kn3" / "0", corpus, "ngram", 0.2, ngram={"order": 3, "classes": 0})
     corpus.counts["digest"] = "y"
     with pytest.raises(InputError, match=r"kn3/0 was made from another corpus"):
         table.build(listed(models), corpus)
