@@ -15,14 +15,13 @@ from pipeline.config.tables import read_tables
 from pipeline.data.errors import InputError
 from pipeline.data.files import replacing
 from pipeline.reporting import costs, figures, prose, style
-from pipeline.reporting.views import laid_out
+from pipeline.reporting.views import VIEWS, laid_out
 from pipeline.running import app
 from pipeline.webpage.tables import SPLITS, Tables
 
 YARDSTICK, TRIGRAM = "kn5", "interpolated3"
 LONG = 9  # rows of a table from which on it is folded
 PROSE = ("replication", "table", "beyond", "table2", "later")  # sections that the template has a text for
-GENRES = {"genre": "genre", "part": "split", "texts": "texts:,.0f", "tokens": "tokens:,.0f"}
 
 log = logging.getLogger(__name__)
 
@@ -57,7 +56,7 @@ def main(config: Page) -> None:
         verdict=prose.between(Path(config.verdict), "verdict"),
         splits=splits(genres, config.imaginative, best.name),
         best=best.to_dict(),
-        genres=laid_out(tables.read("genres.csv"), GENRES | {labels[name]: name for name in config.genres}),
+        genres=laid_out(tables.read("genres.csv"), VIEWS["genres"] | {labels[name]: name for name in config.genres}),
         table2={line["what"]: line for line in tables.read("table2/stream.csv").to_dict("records")},
         minutes=spent.to_dict(),
     )

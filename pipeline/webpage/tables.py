@@ -151,7 +151,10 @@ class Tables:
     def out_of_vocabulary(self) -> tuple[pd.DataFrame, list[str]]:
         """Perplexity by ways to give features to words that training never shows, and the files, one a network."""
         files = [f"beyond/{file.name}" for file in sorted(self.reports.glob("beyond/out-of-vocabulary-*.csv"))]
-        parts = [self.read(file).assign(row=self.called[Path(file).stem.split("-", 3)[3]]) for file in files]
+        names = [Path(file).stem.removeprefix("out-of-vocabulary-") for file in files]
+        parts = [
+            self.read(file).assign(row=self.called.get(name, name)) for file, name in zip(files, names, strict=True)
+        ]
         return laid_out(pd.concat([pd.DataFrame(), *parts]), VIEWS["out-of-vocabulary"]), files
 
     def costs(self) -> tuple[pd.DataFrame, pd.DataFrame]:
