@@ -20,12 +20,11 @@ from pipeline.config.tables import Row, Table
 from pipeline.data.corpus import Corpus, read_corpus
 from pipeline.data.errors import InputError
 from pipeline.reporting import by_text, claims_text, resampling
-from pipeline.reporting.table import shape
+from pipeline.reporting.table import BOTH, shape
 from pipeline.running import app
 
-SPLITS = ("valid", "test")
 ARRAYS = {"raw": "raw/{}", "with share": "{}"}  # of a reading
-EACH = list(itertools.product(SPLITS, ARRAYS))
+EACH = list(itertools.product(BOTH, ARRAYS))
 
 log = logging.getLogger(__name__)
 
@@ -56,7 +55,7 @@ class Models:
 
     def __init__(self, table: Table, corpus: Corpus):
         self.table = table
-        self.texts = {split: by_text.texts_of(corpus, split) for split in SPLITS}
+        self.texts = {split: by_text.texts_of(corpus, split) for split in BOTH}
 
     def folders(self, name: str) -> list[Path]:
         """A model's folder of each seed."""

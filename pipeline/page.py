@@ -17,7 +17,7 @@ from pipeline.data.files import replacing
 from pipeline.reporting import costs, figures, prose, style
 from pipeline.reporting.views import VIEWS, laid_out
 from pipeline.running import app
-from pipeline.webpage.tables import SPLITS, Tables
+from pipeline.webpage.tables import SPLIT_NAMES, Tables
 
 YARDSTICK, TRIGRAM = "kn5", "interpolated3"
 LONG = 9  # rows of a table from which on it is folded
@@ -142,7 +142,7 @@ def styled(cell: str) -> Markup:
 
 def head_of(column: str) -> str:
     """A column's head for readers who don't see the files."""
-    return re.sub(r"\b(valid|train)\b", lambda split: SPLITS[split[0]], column.replace("with s", "with\u00a0s"))
+    return re.sub(r"\b(valid|train)\b", lambda split: SPLIT_NAMES[split[0]], column.replace("with s", "with\u00a0s"))
 
 
 def sections_of(text: str) -> list[tuple[str, str, Markup]]:

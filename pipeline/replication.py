@@ -13,7 +13,6 @@ from pipeline.reporting import costs, table, views
 from pipeline.reporting.views import VIEWS, laid_out, markdown
 from pipeline.running import app
 
-SPLITS = ("valid", "test")
 YARDSTICK, TRIGRAM = "kn5", "interpolated3"
 READINGS = {"raw": "_raw", "with share": ""}
 LATER = {"one": "best later model", "adapts": "best later model that learns from the text it reads"}
@@ -54,7 +53,7 @@ def columns(trained: dict[str, pd.DataFrame], more: list[str]) -> pd.DataFrame:
     first = next(iter(trained.values()))
     rows = first[first["paper_test"].notna() | first.index.isin(more)]
     built = rows[["row", "n", "c", "h", "m"]].copy()
-    for split in SPLITS:
+    for split in table.BOTH:
         built[f"paper_{split}"] = rows[f"paper_{split}"]
         for whose, its in trained.items():
             built[f"{whose}_{split}"] = its[f"{split}_raw"].reindex(rows.index)
@@ -83,7 +82,7 @@ def summary(built: pd.DataFrame, shorts: dict[str, str], came: Table, reports: P
 
     def add(what: str, model: str, row: pd.Series, columns: tuple[str, str], whose: str) -> None:
         lines[what] = {"model": model}
-        for split, column in zip(SPLITS, columns, strict=True):
+        for split, column in zip(table.BOTH, columns, strict=True):
             lines[what] |= {
                 split: row[column],
                 f"{split}_ratio": row[column] / built.loc[YARDSTICK, f"{whose}_{split}"],
@@ -118,7 +117,7 @@ def yardsticks(registry: Tables, rows: dict[str, pd.DataFrame], over: dict[str, 
                 reached = {
                     split: networks[f"{split}{ending}"] / its.loc[ours, f"{split}{ending}"]
                     <= networks[f"paper_{split}"] / its.loc[papers, f"paper_{split}"]
-                    for split in SPLITS
+                    for split in table.BOTH
                 }
                 reached["both"] = reached["valid"] & reached["test"]
                 counts = {key: each.sum() for key, each in reached.items()}

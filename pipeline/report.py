@@ -18,7 +18,7 @@ from pipeline.reporting import figures, intervals, style, table
 from pipeline.reporting.views import VIEWS, laid_out, latex, markdown
 from pipeline.running import app
 
-READINGS = (
+HOW_TO_READ = (
     "Figures without a name are raw: as the models give them, which is what the paper reads. `with share`: after the "
     "last step for words that training never shows, whose share is fitted on validation."
 )
@@ -32,7 +32,7 @@ OTHER_CORPUS = (
     "on the same tokens can."
 )
 # The ends of ratios' intervals, which have a column of their own.
-ENDS = {"valid_low": "valid_from", "valid_high": "valid_to", "test_low": "test_from", "test_high": "test_to"}
+INTERVALS = {"valid_low": "valid_from", "valid_high": "valid_to", "test_low": "test_from", "test_high": "test_to"}
 # Of the classes those that are shown, spread evenly from the most to the least frequent one, each with its most
 # frequent words; smaller classes show nothing.
 CLASSES, SMALLEST, WORDS = 16, 4, 12
@@ -70,7 +70,7 @@ def main(config: Report) -> None:
     if len(shown_classes):
         text = f"# Word classes\n\nSome of them.\n\n{shown_classes.to_markdown(index=False)}\n"
         (out / "classes.md").write_text(text, encoding="utf-8")
-    notes = [f"Networks trained by {listed.training}.", READINGS, SEVERAL if len(listed.seeds) > 1 else ONE]
+    notes = [f"Networks trained by {listed.training}.", HOW_TO_READ, SEVERAL if len(listed.seeds) > 1 else ONE]
     notes += filter(None, [listed.note, OTHER_CORPUS if compares and not listed.same_corpus else ""])
     views = list(views_of(shown, extra, ratios, rows, compares, listed.same_corpus))
     text = "".join((f"\n{title}:\n\n" if title else "") + markdown(view) for title, _, view in views)
@@ -116,7 +116,7 @@ def curves(listed: Table) -> pd.DataFrame:
         for seed, folder in zip(seeds, listed.folders(name), strict=True)
     }
     parts = [pd.read_csv(file).assign(name=name, seed=seed) for (name, seed), file in files.items() if file.is_file()]
-    parts = parts or [pd.DataFrame(columns=["epoch", *figures.CURVES, "name", "seed"])]
+    parts = parts or [pd.DataFrame(columns=["epoch", *figures.PANELS, "name", "seed"])]
     return pd.concat(parts).set_index(["name", "seed"])
 
 

@@ -42,7 +42,7 @@ def page(table: Table, frames: dict[str, pd.DataFrame]) -> str:
     for kind, head in HEADS.items():
         if len(frames[kind]):
             more = "" if judged else f"{WITHOUT_CLAIMS}\n"  # then pairs alone are there
-            parts.append(f"{head}{more}{VIEWS[kind](frames[kind]).to_markdown(index=False, disable_numparse=True)}\n")
+            parts.append(f"{head}{more}{VIEW_OF[kind](frames[kind]).to_markdown(index=False, disable_numparse=True)}\n")
     return "\n".join(parts)
 
 
@@ -69,7 +69,7 @@ HEADS = {
     "incomparable": "Not comparable:\n\n",
     "exploratory": f"{EXPLORATORY}\n",
 }
-VIEWS = {"claims": claims_view, "curves": curves_view, "incomparable": curves_view, "exploratory": pairs_view}
+VIEW_OF = {"claims": claims_view, "curves": curves_view, "incomparable": curves_view, "exploratory": pairs_view}
 
 
 def _claim(group: pd.DataFrame) -> dict[str, str]:

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from pipeline.config.tables import KINDS
 from pipeline.reporting import style
 
-CURVES = {
+PANELS = {
     "train_perplexity": "training perplexity, summed up while it trains",
     "valid_perplexity": "validation perplexity",
 }
@@ -129,10 +129,10 @@ def curves(curves: pd.DataFrame, rows: pd.DataFrame, same_corpus: bool) -> str:
     """Training and validation perplexity by epoch, a line for each seed of each network; where the corpus is the
     paper's, its figures as diamonds over the last epoch.
 
-    curves: by name and seed, with epoch and the columns of CURVES; rows: as table.build has them.
+    curves: by name and seed, with epoch and the columns of PANELS; rows: as table.build has them.
     """
     with style.figure(11, 4.5) as figure:
-        for axes, (column, label) in zip(figure.subplots(1, 2), CURVES.items(), strict=True):
+        for axes, (column, label) in zip(figure.subplots(1, 2), PANELS.items(), strict=True):
             for name, of_name in curves.groupby("name", sort=False):
                 row, colour = rows.loc[name], None
                 for _, curve in of_name.groupby("seed"):

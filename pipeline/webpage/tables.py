@@ -11,11 +11,11 @@ from pipeline.reporting import claims_text, costs, table
 from pipeline.reporting.views import VIEWS, laid_out, plain, replication
 
 # What stands in the files, for readers who don't see these.
-SPLITS = {"valid": "validation", "train": "training"}
+SPLIT_NAMES = {"valid": "validation", "train": "training"}
 SCORED = {"after": "tokens after such a word", "itself": "such words themselves"}
-WORDS = {"split": SPLITS, "what": SPLITS, "scored": SCORED, "kind": KINDS | {"one": ""}}
-HEADS = {"better": "model", "than": "compared with", "other": "compared with", "here": "found here"}
-CLAIMS = {
+CODES = {"split": SPLIT_NAMES, "what": SPLIT_NAMES, "scored": SCORED, "kind": KINDS | {"one": ""}}
+RENAMED = {"better": "model", "than": "compared with", "other": "compared with", "here": "found here"}
+TITLES = {
     "claims": "Claims about perplexity",
     "curves": "Claims about learning curves: validation perplexity, one seed, no interval",
     "incomparable": "Claims that can't be judged here",
@@ -49,7 +49,7 @@ class Tables:
 
     def read(self, file: str, **options) -> pd.DataFrame:
         """A CSV file's lines."""
-        return pd.read_csv(self.reports / file, **options).replace(WORDS) if self.there(file) else pd.DataFrame()
+        return pd.read_csv(self.reports / file, **options).replace(CODES) if self.there(file) else pd.DataFrame()
 
     def view(self, file: str, name: str = "") -> pd.DataFrame:
         """A CSV file as views.yaml has it, under the file's name or another."""
@@ -101,19 +101,21 @@ class Tables:
         lines = self.read("yardsticks.csv")
         if lines.empty:
             return lines
-        lines = lines[lines["over"] == over].rename(columns=SPLITS)
+        lines = lines[lines["over"] == over].rename(columns=SPLIT_NAMES)
         counts = lines.pivot(index="training", columns="reading", values=["validation", "test"]).astype(str)
         return counts.set_axis([", ".join(head) for head in counts], axis=1).reset_index()
 
     def claims(self, name: str) -> Iterator[tuple[str, pd.DataFrame, str]]:
         """Title, view and file of what the stage claims left of a table: claims of each kind, then pairs that the
         papers do not compare."""
-        for kind, title in CLAIMS.items():
+        for kind, title in TITLES.items():
             file, words = f"claims/{name}/{kind}.csv", ["figure", "added"]
             lines = self.read(file, dtype=dict.fromkeys(words, str)).fillna(dict.fromkeys(words, ""))
             if len(lines):
-                shown = claims_text.VIEWS[kind](lines).astype(object).fillna("").replace(", one seed$", "", regex=True)
-                shown = shown.rename(columns=HEADS)
+                shown = (
+                    claims_text.VIEW_OF[kind](lines).astype(object).fillna("").replace(", one seed$", "", regex=True)
+                )
+                shown = shown.rename(columns=RENAMED)
                 for head, form in {"model": "{}", "compared with": "{}", "found here": "“{}”"}.items():
                     if head in shown:
                         shown[head] = [renamed(text, self.called, form) for text in shown[head]]
