@@ -10,7 +10,6 @@ import pandas as pd
 from pipeline.config.tables import Row, Table
 from pipeline.core.common.evaluation import perplexity
 from pipeline.core.common.splits import SPLITS
-from pipeline.core.networks import registry
 from pipeline.data import record
 from pipeline.data.corpus import Corpus
 from pipeline.data.errors import InputError
@@ -59,6 +58,8 @@ def line(name: str, table: Table, corpus: Corpus) -> dict[str, object]:
 
 def shape(folder: Path, places: Sequence[str | Path]) -> dict[str, object]:
     """Whether a network or an n-gram lies in a folder, and its n, c, h, m, direct and mix, as run.json has them."""
+    from pipeline.core.networks import registry  # which imports torch, and who reads tables alone need not wait
+
     made = record.read(folder)
     if made.stage == "train":
         model = made.config["model"]
