@@ -14,7 +14,7 @@ import pandas as pd
 import torch
 
 from benchmarks import batches, by_hand, kneser_ney, parallel, race, sampling, scaling, scoring
-from pipeline.reporting import cells, style
+from pipeline.reporting import style, views
 
 PARTS = {
     **race.PARTS,
@@ -77,7 +77,7 @@ def _verdict(model: str, lines: pd.DataFrame) -> str:
 
 
 def _markdown(table: pd.DataFrame) -> str:
-    return cells.markdown(table.map(cells.plain))
+    return views.markdown(table.map(views.plain))
 
 
 def parts() -> Iterator[dict[str, str]]:

@@ -27,7 +27,7 @@ from pipeline.core.networks.base import contexts
 from pipeline.core.training.train import cores
 from pipeline.core.training.trainer import stopping_places
 from pipeline.running import tracking
-from pipeline.running.places import peak_memory_mb
+from pipeline.running.stage import peak_memory_mb
 
 MODELS = ["mlp1", "mlp9"]
 CONTESTANTS = ["ours", "sparse_bfloat16", "sparse", "sampled", "compiled", "adaptive", "full"]  # the slowest last

@@ -15,7 +15,7 @@ from benchmarks import setting, zipf
 from pipeline.core.clustering import exchange
 from pipeline.core.ngrams import build, counts, kneser_ney
 from pipeline.reporting import style
-from pipeline.running.places import peak_memory_mb
+from pipeline.running.stage import peak_memory_mb
 
 VOCABULARIES = [5_000, 18_000, 50_000, 100_000, 200_000]  # at a million words
 TOKENS = [100_000, 1_000_000, 10_000_000, 100_000_000]  # at 18,000 words of vocabulary

@@ -6,13 +6,6 @@ from pipeline.core.common import threads  # before numpy and torch are imported 
 
 __version__ = "0.1.0"
 
-# `python -m pipeline.<stage> --help` is answered here: the stage's own imports, torch among them, take seconds. Python
-# imports this package first, with "-m" in the place of the program's name.
-if sys.argv[:1] == ["-m"] and {"--help", "-h"} & set(sys.argv):
-    from pipeline.config import help
-
-    help.answer_early()
-
 
 def _stopped(kind: type[BaseException], error: BaseException, trace: object) -> None:
     """Ctrl-C while a program still imports what it needs, which takes seconds, is one line, as it is later."""
@@ -22,5 +15,5 @@ def _stopped(kind: type[BaseException], error: BaseException, trace: object) -> 
         sys.__excepthook__(kind, error, trace)
 
 
-if sys.argv[:1] == ["-m"]:
+if sys.argv[:1] == ["-m"]:  # as Python has it while it imports this package for `python -m pipeline.<stage>`
     sys.excepthook = _stopped

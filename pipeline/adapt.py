@@ -11,12 +11,11 @@ from pipeline.core.streams import adapt
 from pipeline.data.corpus import read_corpus
 from pipeline.data.errors import InputError
 from pipeline.data.files import write_json
-from pipeline.data.predictions import folder_of, read_predictions, write_predictions
-from pipeline.data.record import check_corpus, read
+from pipeline.data.predictions import folder_of, read_raw, write_predictions
 from pipeline.data.weights import read_network
 from pipeline.running import app
 from pipeline.running.progress import Bar
-from pipeline.running.recorded import recorded
+from pipeline.running.stage import recorded
 
 log = logging.getLogger(__name__)
 
@@ -24,8 +23,7 @@ log = logging.getLogger(__name__)
 def main(config: AdaptStage) -> None:
     """Writes the arrays, metrics.json and chosen.json into config.out."""
     corpus, folder = read_corpus(config.data), folder_of(f"{config.network}/{config.seed}", config.predictions)
-    check_corpus(read(folder), folder, corpus)
-    network = read_network(folder, len(corpus.vocabulary))
+    raw, network = read_raw(folder, corpus), read_network(folder, len(corpus.vocabulary))
     if config.adapt.kind == "cache" and not network.in_order:
         raise InputError(
             f"network={config.network}: the {network.architecture.family} family reads no stream in order: it has no "
@@ -34,15 +32,12 @@ def main(config: AdaptStage) -> None:
     with recorded("adapt", config, corpus), Bar(config.name) as bar:
         what = config.adapt, network, corpus.splits, corpus.mark
         if config.adapt.kind == "cache":
-            raw = {
-                split: read_predictions(folder, f"raw/{split}", len(corpus.ids(split))) for split in ("valid", "test")
-            }
             scored, chosen = adapt.with_cache(*what, raw)
         else:
             scored, chosen = adapt.learning(*what, bar)
-        metrics = write_predictions(Path(config.out), corpus, scored)
+        write_predictions(Path(config.out), corpus, scored)
         write_json(Path(config.out, "chosen.json"), chosen)
-        log.info("%s: validation %.2f with share; %s", config.name, metrics["valid"], chosen)
+        log.info("%s: chosen on validation: %s", config.name, chosen)
 
 
 if __name__ == "__main__":

@@ -20,12 +20,11 @@ from pipeline.config.tables import Row, Table
 from pipeline.data.corpus import Corpus, read_corpus
 from pipeline.data.errors import InputError
 from pipeline.reporting import by_text, claims_text, resampling
-from pipeline.reporting.table import shape
+from pipeline.reporting.table import BOTH, shape
 from pipeline.running import app
 
-SPLITS = ("valid", "test")
 ARRAYS = {"raw": "raw/{}", "with share": "{}"}  # of a reading
-EACH = list(itertools.product(SPLITS, ARRAYS))
+EACH = list(itertools.product(BOTH, ARRAYS))
 
 log = logging.getLogger(__name__)
 
@@ -33,19 +32,21 @@ log = logging.getLogger(__name__)
 def main(config: Claims) -> None:
     """Writes claims.csv, curves.csv, exploratory.csv, incomparable.csv and claims.md into config.out."""
     models, out = Models(config.table, read_corpus(config.data)), Path(config.out)
-    claims = pd.DataFrame([line for claim in config.claims for line in judge(claim, models)])
-    curves = [sooner(claim, models) for claim in config.epochs]
-    curves = pd.DataFrame(curves + [still_falling(claim, models) for claim in config.falling])
-    pairs = pd.DataFrame([line for pair in config.exploratory for line in compare(pair, models)])
-    incomparable = pd.DataFrame(each.model_dump() for each in config.incomparable)
+    frames = {
+        "claims": pd.DataFrame(line for claim in config.claims for line in judge(claim, models)),
+        "curves": pd.DataFrame(
+            [sooner(claim, models) for claim in config.epochs]
+            + [still_falling(claim, models) for claim in config.falling]
+        ),
+        "exploratory": pd.DataFrame(line for pair in config.exploratory for line in compare(pair, models)),
+        "incomparable": pd.DataFrame(each.model_dump() for each in config.incomparable),
+    }
     out.mkdir(parents=True, exist_ok=True)
-    files = {"claims": claims, "curves": curves, "exploratory": pairs, "incomparable": incomparable}
-    for name, lines in files.items():
+    for name, lines in frames.items():
         if len(lines):
             lines.to_csv(out / f"{name}.csv", index=False, float_format="%.6f")
-    text = claims_text.page(config.table, claims, curves, pairs, incomparable)
-    (out / "claims.md").write_text(text, encoding="utf-8")
-    judged = pd.concat([lines["holds"] for lines in (claims, curves) if len(lines)] or [pd.Series(dtype=str)])
+    (out / "claims.md").write_text(claims_text.page(config.table, frames), encoding="utf-8")
+    judged = pd.concat(lines.get("holds", pd.Series(dtype=str)) for lines in frames.values())
     log.info("%s", judged.value_counts().to_dict())
 
 
@@ -54,11 +55,17 @@ class Models:
 
     def __init__(self, table: Table, corpus: Corpus):
         self.table = table
-        self.texts = {split: by_text.texts_of(corpus, split) for split in SPLITS}
+        self.texts = {split: by_text.texts_of(corpus, split) for split in BOTH}
+
+    def folders(self, name: str) -> list[Path]:
+        """A model's folder of each seed."""
+        if name not in self.table.names:
+            raise InputError(f"claims: {name} is not in the table of {self.table.dvc}")
+        return self.table.folders(name)
 
     def seeds(self, name: str) -> float:
         """Of how many seeds a network or a mixture with one is; NaN for n-grams, which have no randomness."""
-        folders = self.table.folders(name)
+        folders = self.folders(name)
         return len(folders) if shape(folders[0], self.table.predictions)["model"] == "network" else math.nan
 
     def best(self, names: list[str], reading: str = "raw") -> str:
@@ -69,13 +76,11 @@ class Models:
 
     def sums(self, name: str, array: str) -> np.ndarray:
         """Log-probability of each text by each seed, (seeds, texts)."""
-        if name not in self.table.names:
-            raise InputError(f"claims: {name} is not in the table of {self.table.dvc}")
-        return by_text.sums(self.texts[array.removeprefix("raw/")], self.table.folders(name), array)
+        return by_text.sums(self.texts[array.removeprefix("raw/")], self.folders(name), array)
 
     def curve(self, name: str) -> pd.Series:
         """A network's validation perplexity by epoch, of the first seed."""
-        file = self.table.folders(name)[0] / "curve.csv"
+        file = self.folders(name)[0] / "curve.csv"
         if not file.is_file():
             raise InputError(f"no learning curve in {file.parent}: {name} is no network")
         return pd.read_csv(file).set_index("epoch")["valid_perplexity"]
@@ -142,17 +147,13 @@ def sooner(claim: Epochs, models: Models) -> dict:
     Epochs of a training that was cut off are the least that it needed: of `slow` enough for a yes and too little for a
     no, of `quick` the other way round.
     """
-    curves = {name: models.curve(name) for name in (claim.slow, claim.quick)}
-    slow, quick = (epochs_to_converge(curve, claim.near) for curve in curves.values())
-    slow_cut, quick_cut = (cut_off(curve, claim.near) for curve in curves.values())
+    curves = models.curve(claim.slow), models.curve(claim.quick)
+    slow, quick = (epochs_to_converge(curve, claim.near) for curve in curves)
+    slow_cut, quick_cut = (cut_off(curve, claim.near) for curve in curves)
     holds, unless = ("yes", quick_cut) if slow / quick - 1 >= claim.least else ("no", slow_cut)
     needed = f"{slow}{' or more' * slow_cut} against {quick}{' or more' * quick_cut}"
     here = f"epochs to within {claim.near:.0%} of its best: {claim.slow} {needed} of {claim.quick}"
-    return _words(claim) | {
-        "asks": f"{claim.least:.0%} more epochs",
-        "here": here,
-        "holds": "open" if unless else holds,
-    }
+    return of_curve(claim, f"{claim.least:.0%} more epochs", here, "open" if unless else holds)
 
 
 def epochs_to_converge(curve: pd.Series, near: float) -> int:
@@ -170,11 +171,12 @@ def still_falling(claim: Falling, models: Models) -> dict:
     curve = models.curve(claim.name)
     less = curve.iloc[:-1].min() / curve.iloc[-1] - 1
     here = f"{claim.name}: the best epoch before the last is {less:+.2%} above the last"
-    return _words(claim) | {"asks": "the last epoch is the best", "here": here, "holds": "yes" if less > 0 else "no"}
+    return of_curve(claim, "the last epoch is the best", here, "yes" if less > 0 else "no")
 
 
-def _words(claim: Epochs | Falling) -> dict:
-    return {"says": claim.says, "where": claim.where, "paper": claim.figure}
+def of_curve(claim: Epochs | Falling, asks: str, here: str, holds: str) -> dict:
+    """The line of a claim about learning curves."""
+    return {"says": claim.says, "where": claim.where, "paper": claim.figure, "asks": asks, "here": here, "holds": holds}
 
 
 def compare(pair: Pair, models: Models) -> list[dict]:

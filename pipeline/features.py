@@ -11,7 +11,7 @@ from pipeline.data.corpus import read_corpus
 from pipeline.data.errors import InputError
 from pipeline.data.files import replacing
 from pipeline.running import app
-from pipeline.running.recorded import recorded
+from pipeline.running.stage import recorded
 
 log = logging.getLogger(__name__)
 

@@ -3,7 +3,6 @@
 What is mixed are the models' own probabilities, as in the paper; the mixture gets the share for unseen words last, like
 any other model."""
 
-import logging
 from pathlib import Path
 
 import numpy as np
@@ -12,29 +11,20 @@ from pipeline.config.stages import MixStage
 from pipeline.core.ngrams import mixtures
 from pipeline.data.corpus import read_corpus
 from pipeline.data.files import write_json
-from pipeline.data.predictions import folder_of, read_predictions, write_predictions
-from pipeline.data.record import check_corpus, read
+from pipeline.data.predictions import folder_of, read_raw, write_predictions
 from pipeline.running import app
-from pipeline.running.recorded import recorded
-
-log = logging.getLogger(__name__)
+from pipeline.running.stage import recorded
 
 
 def main(config: MixStage) -> None:
     """Writes the arrays, metrics.json and weights.json into config.out."""
     corpus = read_corpus(config.data)
     with recorded("mix", config, corpus):
-        folders = [folder_of(part, config.predictions) for part in config.mix.components]
-        for folder in folders:
-            check_corpus(read(folder), folder, corpus)
-        parts = {
-            split: np.stack([read_predictions(folder, f"raw/{split}", len(corpus.ids(split))) for folder in folders])
-            for split in ("valid", "test")
-        }
+        raw = [read_raw(folder_of(part, config.predictions), corpus) for part in config.mix.components]
+        parts = {split: np.stack([each[split] for each in raw]) for split in ("valid", "test")}
         mixed, weights = mixtures.mix(config.mix, parts, corpus.splits, len(corpus.vocabulary))
-        metrics = write_predictions(Path(config.out), corpus, mixed)
+        write_predictions(Path(config.out), corpus, mixed)
         write_json(Path(config.out, "weights.json"), weights)
-        log.info("%s: validation %.2f with share", config.name, metrics["valid"])  # test is for the report
 
 
 if __name__ == "__main__":

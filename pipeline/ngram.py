@@ -1,6 +1,5 @@
 """Stage ngram: one n-gram model, from ids to log-probabilities."""
 
-import logging
 import time
 from pathlib import Path
 
@@ -15,9 +14,7 @@ from pipeline.data.corpus import read_corpus
 from pipeline.data.errors import InputError
 from pipeline.data.predictions import write_predictions
 from pipeline.running import app
-from pipeline.running.recorded import recorded
-
-log = logging.getLogger(__name__)
+from pipeline.running.stage import recorded
 
 
 def main(config: NgramStage) -> None:
@@ -36,10 +33,9 @@ def main(config: NgramStage) -> None:
             raise InputError("export: only Kneser-Ney and ARPA models have the form of an ARPA file")
         run.costs["fit_seconds"] = time.perf_counter() - start
         raw = {split: model.log_probabilities(corpus.before(split), corpus.ids(split)) for split in SPLITS}
-        metrics = write_predictions(Path(config.out), corpus, raw)
+        write_predictions(Path(config.out), corpus, raw)
         if config.export:
             arpa.write_file(model, corpus.vocabulary, Path(config.export))
-        log.info("%s: validation %.2f with share", config.name, metrics["valid"])  # test is for the report
 
 
 if __name__ == "__main__":

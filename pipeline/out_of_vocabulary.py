@@ -16,14 +16,14 @@ from pipeline.core.common.symbols import UNKNOWN
 from pipeline.core.networks.base import Network
 from pipeline.data.corpus import Corpus, read_corpus
 from pipeline.data.errors import InputError
-from pipeline.data.files import write_json
+from pipeline.data.files import replacing, write_json
 from pipeline.data.predictions import folder_of
 from pipeline.data.weights import read_network
 from pipeline.reporting import resampling
 from pipeline.reporting.by_text import texts_of
 from pipeline.running import app
 from pipeline.running.progress import Bar
-from pipeline.running.recorded import recorded
+from pipeline.running.stage import recorded
 
 COLUMNS = ["words", "tokens", "merged", "untrained", "expected", "ratio", "low", "high"]
 
@@ -34,21 +34,18 @@ def main(config: OutOfVocabulary) -> None:
     """Writes the table of perplexities to config.csv, and the same figures to out_of_vocabulary.json in config.out."""
     corpus = read_corpus(config.data)
     network = read_network(folder_of(config.network, config.predictions), len(corpus.vocabulary))
-    check_family(config.network, network)
+    if network.in_order:
+        raise InputError(
+            f"network={config.network}: a word is held out of windows of context, and this reads a stream in order"
+        )
     with recorded("out_of_vocabulary", config, corpus):
         table = pd.concat([compare(network, corpus, split) for split in ("valid", "test")], keys=("valid", "test"))
         table = table.rename_axis(["split", "scored"])
         figures = {f"{'_'.join(line)}_{key}": value for key in table for line, value in table[key].dropna().items()}
         write_json(Path(config.out, "out_of_vocabulary.json"), {"network": config.network} | figures)
-        Path(config.csv).parent.mkdir(parents=True, exist_ok=True)
-        table.to_csv(config.csv, float_format="%.4f")
+        with replacing(Path(config.csv)) as temporary:
+            table.to_csv(temporary, float_format="%.4f")
         log.info("%s\n%s", config.network, table)
-
-
-def check_family(name: str, network: Network) -> None:
-    """Raises InputError for a network that has no windows of context."""
-    if network.in_order:
-        raise InputError(f"network={name}: a word is held out of windows of context, and this reads a stream in order")
 
 
 def compare(network: Network, corpus: Corpus, split: str) -> pd.DataFrame:

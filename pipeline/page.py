@@ -8,26 +8,20 @@ import numpy as np
 import pandas as pd
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markdown_it import MarkdownIt
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from pipeline.config.stages import Page
 from pipeline.config.tables import read_tables
 from pipeline.data.errors import InputError
 from pipeline.data.files import replacing
-from pipeline.reporting import cells, costs, figures, prose, style, views
-from pipeline.reporting.cells import Cell, Column
+from pipeline.reporting import costs, figures, prose, style
+from pipeline.reporting.views import VIEWS, laid_out
 from pipeline.running import app
-from pipeline.webpage import rows
-from pipeline.webpage.sheets import SPLIT_NAMES, TRIGRAM, WHOLE, YARDSTICK, Sheet, Sheets
+from pipeline.webpage.tables import SPLIT_NAMES, Tables
 
+YARDSTICK, TRIGRAM = "kn5", "interpolated3"
 LONG = 9  # rows of a table from which on it is folded
 PROSE = ("replication", "table", "beyond", "table2", "later")  # sections that the template has a text for
-REMOVED = {"begins": "it begins", "words": "words", "times": "times removed", "texts": "from releases"}
-REMOVED = [
-    *(Column(*each, WHOLE) for each in REMOVED.items()),
-    Column("most of", "most by"),
-    Column("share", "share of them", "{:.0%}"),
-]
 
 log = logging.getLogger(__name__)
 
@@ -43,54 +37,30 @@ def main(config: Page) -> None:
     for file in ("table1.csv", "table1.svg", "intervals.csv", "genres.csv"):
         if not (reports / file).is_file():
             raise InputError(f"no {reports / file}: run `dvc repro`, which makes it")
-    sheets = Sheets(reports, read_tables(Path(config.tables)))
-    table1, genres = sheets.rows["table1"], pd.read_csv(reports / "genres.csv")
-    _check_names(config, table1, genres)
+    tables = Tables(reports, read_tables(Path(config.tables)))
+    table1, genres = tables.rows["table1"], pd.read_csv(reports / "genres.csv")
+    for key, names, known in (
+        ("best_ngram", [config.best_ngram], table1.index),
+        ("genres", config.genres, [*genres.columns.intersection(table1.index)]),
+    ):
+        if unknown := [name for name in names if name not in known]:
+            raise InputError(f"{key}={unknown[0]}: choose from {', '.join(known)}")
     labels = table1["row"] + ", " + table1["shape"]
-    by_genre = [
-        Column("genre", "genre"),
-        Column("split", "part"),
-        Column("texts", "texts", WHOLE),
-        Column("tokens", "tokens", WHOLE),
-    ]
-    drawn = _figures(config, sheets, genres, labels)
+    drawn = draw(config, tables, genres, labels)
     best = table1.loc[table1[table1["model"] == "network"]["valid_raw"].idxmin()]
-    beside = sheets.there("replication.csv") and "faithful" in sheets.rows
     spent = costs.read(reports / "costs.csv").groupby("table")["seconds"].sum() / 60
-    page = (
-        _environment(sheets, drawn)
-        .get_template("page.html.j2")
-        .render(
-            sheets=sheets,
-            tables=sheets.tables,
-            others=dict.fromkeys(
-                sheets.tables[name].section or name for name in sheets.rows if sheets.tables[name].section not in PROSE
-            ),
-            verdict_in_words=prose.between(Path(config.verdict), "verdict"),
-            trainings=sheets.trainings(),
-            summary=sheets.summary(),
-            replication=sheets.replication() if beside else None,
-            reached=sheets.reached(YARDSTICK),
-            claims={name: sheets.claims(name) for name in sheets.tables},
-            stream=sheets.sheet(
-                "The text of the corpus", "stream.csv", {"what": "of what", "ours": "ours", "paper": "the paper"}
-            ),
-            splits=splits(genres, config.imaginative, best.name),
-            best=best.to_dict(),
-            genres=sheets.sheet(
-                "Raw perplexity in each genre",
-                "genres.csv",
-                by_genre + [Column(name, labels[name]) for name in config.genres],
-            ),
-            table2={line["what"]: line for line in sheets.read("table2/stream.csv").to_dict("records")},
-            removed=sheets.sheet("Ten repeated sentences by which most words went", "table2/removed.csv", REMOVED),
-            steps=sheets.sheet(
-                "How much of the way each step went, in the logarithm of perplexity", "timeline/steps.csv", views.STEPS
-            ),
-            minutes=spent.to_dict(),
-            benchmark=benchmark(sheets),
-        )
+    environment = environment_of(tables, drawn)
+    text = environment.get_template("page.md.j2").render(
+        tables=tables,
+        others=[name for name in tables.sections if name not in PROSE],
+        verdict=prose.between(Path(config.verdict), "verdict"),
+        splits=splits(genres, config.imaginative, best.name),
+        best=best.to_dict(),
+        genres=laid_out(tables.read("genres.csv"), VIEWS["genres"] | {labels[name]: name for name in config.genres}),
+        table2={line["what"]: line for line in tables.read("table2/stream.csv").to_dict("records")},
+        minutes=spent.to_dict(),
     )
+    page = environment.get_template("page.html.j2").render(sections=sections_of(text))
     out.mkdir(parents=True, exist_ok=True)
     with replacing(out / "index.html") as temporary:
         temporary.write_text(page, encoding="utf-8")
@@ -100,33 +70,20 @@ def main(config: Page) -> None:
     log.info("%s", (out / "index.html").resolve())
 
 
-def _check_names(config: Page, table1: pd.DataFrame, genres: pd.DataFrame) -> None:
-    """Raises InputError for a model that the tables don't have."""
-    against = [name for name in table1.index if f"to_{name}" in table1]
-    by_genre = [name for name in table1.index if name in genres]
-    given = [
-        (f"conf/table/table1.yaml: yardsticks={against}", YARDSTICK, against),
-        ("best_ngram", config.best_ngram, against),
-    ]
-    for key, name, choices in [*given, *(("genres", name, by_genre) for name in config.genres)]:
-        if name not in choices:
-            raise InputError(f"{key}={name}: choose from {', '.join(choices)}")
-
-
-def _figures(config: Page, sheets: Sheets, genres: pd.DataFrame, labels: pd.Series) -> dict[str, str]:
+def draw(config: Page, tables: Tables, genres: pd.DataFrame, labels: pd.Series) -> dict[str, str]:
     """The SVGs that the page draws itself, by name."""
-    drawn = sheets.rows["table1"].query("paper_test.notna()").assign(label=labels.str.replace(", ", "  ", n=1))
+    drawn = tables.rows["table1"].query("paper_test.notna()").assign(label=labels.str.replace(", ", "  ", n=1))
     # The networks and mixtures of Table 1, row by row by each training, then two n-grams.
     trained = []
-    for name in sheets.trainings():
-        networks = sheets.rows[name].query("model == 'network' and paper_test.notna()")
-        trained.append(networks.assign(label=networks["row"] + "  " + sheets.tables[name].short))
+    for name in tables.trainings:
+        networks = tables.rows[name].query("model == 'network' and paper_test.notna()")
+        trained.append(networks.assign(label=networks["row"] + "  " + tables.listed[name].short))
     both = pd.concat(trained)
     beside = pd.concat([both.loc[both.index.unique()], drawn.loc[[TRIGRAM, config.best_ngram]]])
     compared = {name: labels[name] for name in config.genres}
     axes = {"model.n": "order n", "model.h": "hidden units h"}
     grids = {
-        title: sheets.read(file).rename(columns=axes) for title, file in config.grids.items() if sheets.there(file)
+        title: tables.read(file).rename(columns=axes) for title, file in config.grids.items() if tables.there(file)
     }
     return {
         "beside": figures.ratios(beside, YARDSTICK),
@@ -150,41 +107,49 @@ def splits(genres: pd.DataFrame, imaginative: list[str], model: str) -> dict[str
     return parts
 
 
-def benchmark(sheets: Sheets) -> list[dict]:
-    """Each part of the benchmark: its title, its text as HTML, and its table."""
-    called = {name: label for name, label in sheets.called.items() if re.search(r"\d", name)}  # `linear` is a word, too
-    parts = []
-    for part in sheets.read("benchmark/parts.csv").to_dict("records"):
-        file = f"benchmark/{part['part']}.csv"
-        view = sheets.read(file).map(lambda value: Cell(rows.renamed(cells.plain(value), called)))
-        text = Markup(MarkdownIt().render(rows.renamed(part["text"], called)))
-        parts.append({"title": part["title"], "text": text, "sheet": Sheet(part["title"], view, [file])})
-    return parts
-
-
-def _environment(sheets: Sheets, drawn: dict[str, str]) -> Environment:
+def environment_of(tables: Tables, drawn: dict[str, str]) -> Environment:
     """What the templates of pipeline/webpage have beside their values."""
-    templates = FileSystemLoader(Path(__file__).parent / "webpage")
     environment = Environment(
-        loader=templates, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=FileSystemLoader(Path(__file__).parent / "webpage"),
+        autoescape=lambda name: name.endswith(".html.j2"),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
 
-    def svg(name: str, file: str) -> Markup | None:
-        text = drawn.get(name) or ((sheets.reports / file).read_text(encoding="utf-8") if sheets.there(file) else "")
-        return Markup(style.inline(text, name)) if text else None
+    def svg(name: str, file: str) -> Markup:
+        text = drawn.get(name) or ((tables.reports / file).read_text(encoding="utf-8") if tables.there(file) else "")
+        return Markup(re.sub(r"\n\s*\n", "\n", style.inline(text, name)) if text else "")
 
-    csv = [file.relative_to(sheets.reports).as_posix() for file in sorted(sheets.reports.rglob("*.csv"))]
-    environment.globals |= {"LONG": LONG, "files": csv}
-    environment.filters |= {
-        "there": lambda files: [file for file in files if sheets.there(file)],
-        "drawn": svg,
-        "wordy": lambda column: any(cell.text[:1].isalpha() or len(cell.text) > 20 for cell in column),
-        "head": lambda head: re.sub(
-            r"\b(valid|train)\b", lambda word: SPLIT_NAMES[word[0]], head.replace("with s", "with\u00a0s")
-        ),
-        "sections": lambda html: re.findall(r'<section id="([\w-]+)">\s*<h2>(.*?)</h2>', html),
-    }
+    files = [file.relative_to(tables.reports).as_posix() for file in sorted(tables.reports.rglob("*.csv"))]
+    environment.globals |= {"LONG": LONG, "FILES": files, "YARDSTICK": YARDSTICK}
+    environment.filters |= {"drawn": svg, "wordy": wordy, "head": head_of, "styled": styled}
     return environment
+
+
+def wordy(view: pd.DataFrame) -> list[str]:
+    """The heads of the columns that hold words, not figures."""
+    return [head for head in view if view[head].str.match(r"[^\W\d]|[^(]{20}").any()]
+
+
+def styled(cell: str) -> Markup:
+    """A cell: what stands in brackets at its end small, an interval without them, a verdict before it in its colour."""
+    figure, brackets, verdict = re.fullmatch(r"(.*?)( \([^()]*\))?(?:, (yes|no|open))?", cell).groups("")
+    coloured = f' <span class="{verdict}">{verdict}</span>' if verdict else ""
+    more = escape(brackets.strip(" ()" if " to " in brackets else " "))
+    return Markup(f"{escape(figure)}{coloured}" + (f" <small>{more}</small>" if more else ""))
+
+
+def head_of(column: str) -> str:
+    """A column's head for readers who don't see the files."""
+    return re.sub(r"\b(valid|train)\b", lambda split: SPLIT_NAMES[split[0]], column.replace("with s", "with\u00a0s"))
+
+
+def sections_of(text: str) -> list[tuple[str, str, Markup]]:
+    """Id, title and HTML of each section of a Markdown text, `## ID: TITLE`, that has anything to show."""
+    sections = re.findall(r"^## ([\w-]+): (.+?)\n(.*?)(?=^## |\Z)", text, re.DOTALL | re.MULTILINE)
+    rendered = [(name, title, Markup(MarkdownIt().render(part))) for name, title, part in sections]
+    return [each for each in rendered if re.search("<(table|figure|pre)", each[2])]
 
 
 if __name__ == "__main__":

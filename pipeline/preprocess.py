@@ -7,12 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
-from pipeline.config.corpus import Corpus as Settings
 from pipeline.config.stages import Preprocess
 from pipeline.core.common.errors import UnusableError
 from pipeline.core.readers.senate import PACKED
 from pipeline.core.text.build import build
-from pipeline.data import archives
 from pipeline.data.corpus import Corpus, write_corpus
 from pipeline.data.errors import InputError
 from pipeline.data.record import Record
@@ -28,16 +26,19 @@ log = logging.getLogger(__name__)
 def main(config: Preprocess) -> None:
     """Writes vocabulary.txt, train/valid/test.npy, texts.csv and counts.json into config.out."""
     corpus = config.corpus
-    _check_there(corpus)
+    place = Path(corpus.raw, PACKED if corpus.packed else "")
+    fetch = f"run `python -m pipeline.download corpus={corpus.name} out={corpus.raw}`, or " if corpus.sha256 else ""
+    remedy = f"; {fetch}give the right place, as conf/corpus/{corpus.name}.yaml says"
     try:
+        if not (place.is_file() or place.is_dir()):  # such as a pipe, which would be waited for
+            raise FileNotFoundError(f"{place}: no such file or folder")
         with Bar(corpus.name, "B") as bar:
             built = build(corpus, bar)
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError) as error:
-        raise _nothing_usable(corpus, f"can't be read, or is damaged: {error}") from error
+        raise InputError(f"corpus.raw={corpus.raw}: can't be read, or is damaged: {error}{remedy}") from error
     except UnusableError as error:
-        if error.what not in ("no file", "no texts"):
-            raise InputError(f"corpus.raw={corpus.raw}: {worded(error)}") from error
-        raise _nothing_usable(corpus, worded(error)) from error
+        missing = error.what in ("no file", "no texts")
+        raise InputError(f"corpus.raw={corpus.raw}: {worded(error)}{remedy if missing else ''}") from error
     train = built.splits["train"]
     words = train[~np.isin(train, [*built.counts["marks"].values()])]
     unknown = float(np.mean(words < 1 + corpus.proper)) if len(words) else 0.0
@@ -54,20 +55,6 @@ def main(config: Preprocess) -> None:
     sizes = ", ".join(f"{value:,} {key}" for key, value in built.measured.items())
     rates = ", ".join(f"{rate:.1%} of {split}" for split, rate in built.counts["unknown_rate"].items())
     log.info("%s: %s; unknown: %s", corpus.name, sizes, rates)
-
-
-def _check_there(corpus: Settings) -> None:
-    """Raises InputError where there is nothing to read."""
-    if what := archives.unreadable(Path(corpus.raw)):
-        raise _nothing_usable(corpus, what)
-    if corpus.packed and not Path(corpus.raw, PACKED).is_file():
-        raise _nothing_usable(corpus, f"no {PACKED} there")
-
-
-def _nothing_usable(corpus: Settings, what: str) -> InputError:
-    fetch = f"run `python -m pipeline.download corpus={corpus.name} out={corpus.raw}`, or "
-    place = f"give the right place, as conf/corpus/{corpus.name}.yaml says"
-    return InputError(f"corpus.raw={corpus.raw}: {what}; {fetch * bool(corpus.sha256)}{place}")
 
 
 if __name__ == "__main__":

@@ -10,10 +10,9 @@ import pandas as pd
 from pipeline.config.stages import Replication
 from pipeline.config.tables import Table, Tables, read_tables
 from pipeline.reporting import costs, table, views
-from pipeline.reporting.cells import laid_out, markdown
+from pipeline.reporting.views import VIEWS, laid_out, markdown
 from pipeline.running import app
 
-SPLITS = ("valid", "test")
 YARDSTICK, TRIGRAM = "kn5", "interpolated3"
 READINGS = {"raw": "_raw", "with share": ""}
 LATER = {"one": "best later model", "adapts": "best later model that learns from the text it reads"}
@@ -24,26 +23,23 @@ log = logging.getLogger(__name__)
 def main(config: Replication) -> None:
     """Writes replication, summary, yardsticks and distance, each as .csv and .md, into config.out."""
     registry, reports, out = read_tables(Path(config.tables)), Path(config.reports), Path(config.out)
-    every = [
-        name for name, each in registry.items() if each.same_corpus and each.short and (reports / each.csv).is_file()
-    ]
-    listed = [registry[name] for name in every if registry[name].column]
-    shorts = {each.column: each.short for each in listed}
-    built = columns({each.column: table.read_rows(reports, each) for each in listed}, config.more)
+    rows = {
+        name: table.read_rows(reports, each)
+        for name, each in registry.items()
+        if each.same_corpus and each.short and (reports / each.csv).is_file()
+    }
+    shorts = {each.column: each.short for name in rows if (each := registry[name]).column}
+    trained = {registry[name].column: its for name, its in rows.items() if registry[name].column}
+    built = columns(trained, config.more)
     spent = costs.read(reports / "costs.csv")
-    for name in every:
-        if column := registry[name].column:
-            built[f"{column}_minutes"] = minutes(spent, name)
+    for name in (name for name in rows if registry[name].column):
+        built[f"{registry[name].column}_minutes"] = minutes(spent, name)
     out.mkdir(parents=True, exist_ok=True)
     for name, frame, view in (
         ("replication", built, views.replication(shorts)),
-        (
-            "summary",
-            summary(built, shorts, registry[config.later], reports),
-            views.SUMMARY,
-        ),
-        ("yardsticks", yardsticks(registry, reports, every, config.yardsticks), views.YARDSTICKS),
-        ("distance", distance(registry, reports, every), views.DISTANCE),
+        ("summary", summary(built, shorts, registry[config.later], reports), VIEWS["summary"]),
+        ("yardsticks", yardsticks(registry, rows, config.yardsticks), VIEWS["yardsticks"]),
+        ("distance", distance(registry, rows, reports), VIEWS["distance"]),
     ):
         frame.to_csv(out / f"{name}.csv", float_format="%.4f")
         (out / f"{name}.md").write_text(markdown(laid_out(frame, view)), encoding="utf-8")
@@ -57,7 +53,7 @@ def columns(trained: dict[str, pd.DataFrame], more: list[str]) -> pd.DataFrame:
     first = next(iter(trained.values()))
     rows = first[first["paper_test"].notna() | first.index.isin(more)]
     built = rows[["row", "n", "c", "h", "m"]].copy()
-    for split in SPLITS:
+    for split in table.BOTH:
         built[f"paper_{split}"] = rows[f"paper_{split}"]
         for whose, its in trained.items():
             built[f"{whose}_{split}"] = its[f"{split}_raw"].reindex(rows.index)
@@ -83,79 +79,73 @@ def summary(built: pd.DataFrame, shorts: dict[str, str], came: Table, reports: P
     """
     networks, ours = built[built["row"].str.startswith("MLP")], next(iter(shorts))
     lines = {}
+
+    def add(what: str, model: str, row: pd.Series, columns: tuple[str, str], whose: str) -> None:
+        lines[what] = {"model": model}
+        for split, column in zip(table.BOTH, columns, strict=True):
+            lines[what] |= {
+                split: row[column],
+                f"{split}_ratio": row[column] / built.loc[YARDSTICK, f"{whose}_{split}"],
+            }
+
     for whose, trained in ({"paper": "of the paper"} | {each: f"by {short}" for each, short in shorts.items()}).items():
         best = networks.loc[networks[f"{whose}_valid"].idxmin()]
-        lines[whose] = {"model": f"best row {trained}: {best['row']}"} | _raw(best, whose)
+        add(whose, f"best row {trained}: {best['row']}", best, (f"{whose}_valid", f"{whose}_test"), whose)
     for name in (YARDSTICK, *built.index[built["paper_test"].isna()]):
         label = came.rows[name].row if name in came.rows else built.loc[name, "row"]
-        lines[name] = {"model": label} | _raw(built.loc[name], ours)
-    if (reports / came.csv).is_file():
+        add(name, label, built.loc[name], (f"{ours}_valid", f"{ours}_test"), ours)
+    for kind, head in LATER.items() if (reports / came.csv).is_file() else ():
         rows = table.read_rows(reports, came)
-        kinds = pd.Series({name: came.rows[name].kind for name in rows.index if came.rows[name].year})
-        for kind, head in LATER.items():
-            best = rows.loc[rows.loc[kinds.index[kinds == kind], "valid_raw"].idxmin()]
-            raw = {split: best[f"{split}_raw"] for split in SPLITS}
-            ratios = {f"{split}_ratio": raw[split] / built.loc[YARDSTICK, f"{ours}_{split}"] for split in SPLITS}
-            lines[kind] = {"model": f"{head}: {best['row']}"} | raw | ratios
+        names = [name for name in rows.index if came.rows[name].year and came.rows[name].kind == kind]
+        best = rows.loc[rows.loc[names, "valid_raw"].idxmin()]
+        add(kind, f"{head}: {best['row']}", best, ("valid_raw", "test_raw"), ours)
     return pd.DataFrame.from_dict(lines, orient="index").rename_axis("what")
 
 
-def _raw(row: pd.Series, whose: str) -> dict[str, float]:
-    """Of a line of `columns`: what one training has."""
-    return {f"{split}{end}": row[f"{whose}_{split}{end}"] for split in SPLITS for end in ("", "_ratio")}
-
-
-def yardsticks(registry: Tables, reports: Path, names: list[str], over: dict[str, str]) -> pd.DataFrame:
+def yardsticks(registry: Tables, rows: dict[str, pd.DataFrame], over: dict[str, str]) -> pd.DataFrame:
     """A line a training, n-gram and reading: how many of the networks and mixtures that the paper prints have, on
     validation, on test and on both, at most the paper's ratio to it.
 
     over: our n-gram, and the one whose figures are the paper's.
     """
     lines = []
-    for name in names:
-        rows = table.read_rows(reports, registry[name])
-        networks = rows[(rows["model"] == "network") & rows["paper_test"].notna()]
-        for ours, papers in ((each, over[each]) for each in over if each in rows.index):
+    for name, its in rows.items():
+        networks = its[(its["model"] == "network") & its["paper_test"].notna()]
+        for ours, papers in ((each, over[each]) for each in over if each in its.index):
+            what = {"table": name, "training": registry[name].short, "over": ours, "label": table.label(its.loc[ours])}
             for reading, ending in READINGS.items():
                 reached = {
-                    split: networks[f"{split}{ending}"] / rows.loc[ours, f"{split}{ending}"]
-                    <= networks[f"paper_{split}"] / rows.loc[papers, f"paper_{split}"]
-                    for split in SPLITS
+                    split: networks[f"{split}{ending}"] / its.loc[ours, f"{split}{ending}"]
+                    <= networks[f"paper_{split}"] / its.loc[papers, f"paper_{split}"]
+                    for split in table.BOTH
                 }
-                counts = {split: each.sum() for split, each in reached.items()}
-                both = (reached["valid"] & reached["test"]).sum()
-                what = {"table": name, "training": registry[name].short, "over": ours, "label": _label(rows.loc[ours])}
-                lines.append(what | {"reading": reading} | counts | {"both": both, "of": len(networks)})
+                reached["both"] = reached["valid"] & reached["test"]
+                counts = {key: each.sum() for key, each in reached.items()}
+                lines.append(what | {"reading": reading} | counts | {"of": len(networks)})
     return pd.DataFrame(lines).set_index("table")
 
 
-def _label(row: pd.Series) -> str:
-    return ", ".join([row["row"], *(f"{key} = {row[key]}" for key in ("n", "c") if pd.notna(row[key]))])
-
-
-def distance(registry: Tables, reports: Path, names: list[str]) -> pd.DataFrame:
+def distance(registry: Tables, rows: dict[str, pd.DataFrame], reports: Path) -> pd.DataFrame:
     """A line a training and network for which the paper prints a training perplexity: that of the epoch that is kept,
     summed up while it trains, and raw validation perplexity, each over the trigram's on validation; the paper's; the
     natural logs of ours over the paper's, and their root mean square over a training's networks; the epoch."""
-    parts = [_distance(name, registry[name], reports) for name in names]
-    return pd.concat([part for part in parts if len(part)])
-
-
-def _distance(name: str, listed: Table, reports: Path) -> pd.DataFrame:
-    rows, file = table.read_rows(reports, listed), (reports / listed.csv).with_name("curves.csv")
-    if not file.is_file():  # of a table without networks of its own
-        return pd.DataFrame()
-    curves = pd.read_csv(file)
-    best = curves.sort_values("valid_perplexity").groupby(["name", "seed"]).first().groupby("name").mean()
-    networks = rows[rows["paper_train"].notna() & rows.index.isin(best.index)]
-    trigram = rows.loc[TRIGRAM]
-    lines = pd.DataFrame({"training": listed.short, "row": networks["row"], "epoch": best["epoch"]}, networks.index)
-    for split, ours in (("train", best["train_perplexity"]), ("valid", rows["valid_raw"])):
-        lines[split] = ours / trigram["valid_raw"]
-        lines[f"paper_{split}"] = networks[f"paper_{split}"] / trigram["paper_valid"]
-        lines[f"{split}_log"] = np.log(lines[split] / lines[f"paper_{split}"])
-    square = np.square(lines[["train_log", "valid_log"]].to_numpy()).mean()
-    return lines.assign(table=name, distance=np.sqrt(square)).reset_index().set_index("table")
+    parts = []
+    for name, its in rows.items():
+        file = (reports / registry[name].csv).with_name("curves.csv")
+        if not file.is_file():  # of a table without networks of its own
+            continue
+        curves = pd.read_csv(file).sort_values("valid_perplexity")
+        best = curves.groupby(["name", "seed"]).first().groupby("name").mean()
+        networks, trigram = its[its["paper_train"].notna() & its.index.isin(best.index)], its.loc[TRIGRAM]
+        part = {"table": name, "training": registry[name].short, "row": networks["row"], "epoch": best["epoch"]}
+        part = pd.DataFrame(part, networks.index)
+        for split, ours in (("train", best["train_perplexity"]), ("valid", its["valid_raw"])):
+            part[split] = ours / trigram["valid_raw"]
+            part[f"paper_{split}"] = networks[f"paper_{split}"] / trigram["paper_valid"]
+            part[f"{split}_log"] = np.log(part[split] / part[f"paper_{split}"])
+        part["distance"] = np.sqrt(np.square(part[["train_log", "valid_log"]].to_numpy()).mean())
+        parts.append(part)
+    return pd.concat(parts).reset_index().set_index("table")
 
 
 if __name__ == "__main__":

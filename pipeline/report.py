@@ -1,22 +1,24 @@
 """Stage report: a comparison table with intervals, ratios, genres and learning curves, from all models' arrays."""
 
 import logging
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from pipeline.config.stages import Report
+from pipeline.config.tables import Table
 from pipeline.core.common.splits import SPLITS
 from pipeline.data import class_file
 from pipeline.data.corpus import read_corpus
 from pipeline.data.errors import InputError
 from pipeline.data.files import read_json, write_json
-from pipeline.reporting import curves, intervals, style, table, views, word_classes
-from pipeline.reporting.cells import laid_out, latex, markdown
+from pipeline.reporting import figures, intervals, style, table
+from pipeline.reporting.views import VIEWS, laid_out, latex, markdown
 from pipeline.running import app
 
-READINGS = (
+HOW_TO_READ = (
     "Figures without a name are raw: as the models give them, which is what the paper reads. `with share`: after the "
     "last step for words that training never shows, whose share is fitted on validation."
 )
@@ -29,6 +31,11 @@ OTHER_CORPUS = (
     "The paper's figures are of another corpus than ours: perplexities of the two can't be compared, ratios of models "
     "on the same tokens can."
 )
+# The ends of ratios' intervals, which have a column of their own.
+INTERVALS = {"valid_low": "valid_from", "valid_high": "valid_to", "test_low": "test_from", "test_high": "test_to"}
+# Of the classes those that are shown, spread evenly from the most to the least frequent one, each with its most
+# frequent words; smaller classes show nothing.
+CLASSES, SMALLEST, WORDS = 16, 4, 12
 
 log = logging.getLogger(__name__)
 
@@ -37,14 +44,12 @@ def main(config: Report) -> None:
     """Writes <name>.csv, .md, .tex and .svg, <name>-ratios.csv, extra.csv, intervals.csv, stream.csv, curves.csv where
     networks were trained, genres.csv where the corpus has genres, removed.csv where repeated sentences were left out of
     it, and classes.csv and .md where clusters are given, into config.out."""
-    corpus, out, name = read_corpus(config.data), Path(config.out), config.name
-    classes = _classes(config.clusters, corpus.vocabulary)
-    rows = table.build(config.table, corpus)
-    spread = intervals.build(config.table, corpus)
-    counts = read_json(Path(config.data) / "counts.json")
-    ratios = table.ratios(rows, config.table.yardsticks, spread)
-    learning = curves.read(config.table)
-    printed = rows.index.map(config.table.printed).to_numpy(dtype=bool)
+    corpus, listed, name, out = read_corpus(config.data), config.table, config.name, Path(config.out)
+    shown_classes = classes(config.clusters, corpus.vocabulary)
+    rows, spread = table.build(listed, corpus), intervals.build(listed, corpus)
+    ratios = table.ratios(rows, listed.yardsticks, spread)
+    counts, learning = read_json(Path(config.data) / "counts.json"), curves(listed)
+    printed = rows.index.map(listed.printed).to_numpy(dtype=bool)
     compares = bool(printed.any())
     shown, extra = (rows[printed], rows[~printed]) if compares else (rows, rows[:0])
 
@@ -56,57 +61,80 @@ def main(config: Report) -> None:
         ("stream", stream(counts), {"index": False}),
         ("curves", learning, {"float_format": "%.6g"}),
         ("removed", pd.DataFrame(counts.get("removed", {}).get("sentences")), {"index": False, "float_format": "%.2f"}),
-        ("genres", intervals.genres(config.table, corpus), {"float_format": "%.4f"}),
+        ("genres", intervals.genres(listed, corpus), {"float_format": "%.4f"}),
         (f"{name}-ratios", ratios, {"float_format": "%.4f"}),
-        ("classes", classes, {"index": False}),
+        ("classes", shown_classes, {"index": False}),
     ):
         if len(frame):
             frame.to_csv(out / f"{file}.csv", **options)
-    if len(classes):
-        (out / "classes.md").write_text(word_classes.markdown(classes), encoding="utf-8")
-    notes = [f"Networks trained by {config.table.training}.", READINGS, SEVERAL if len(config.table.seeds) > 1 else ONE]
-    notes += filter(None, [config.table.note, OTHER_CORPUS if compares and not config.table.same_corpus else ""])
-    views = list(_views(shown, extra, ratios, rows, compares, config.table.same_corpus))
-    titled = "".join((f"\n{of}:\n\n" if of else "") + markdown(view) for of, _, view in views)
-    (out / f"{name}.md").write_text("\n\n".join([*notes, titled]) + f"\n{OPTIMISTIC}\n", encoding="utf-8")
-    titled = "".join((f"\n% {short}\n" if of else "") + latex(view) for of, short, view in views if short is not None)
-    (out / f"{name}.tex").write_text("".join(f"% {note}\n" for note in notes) + titled, encoding="utf-8")
-    (out / f"{name}.svg").write_text(style.alone(curves.draw(learning, rows, config.table)), encoding="utf-8")
+    if len(shown_classes):
+        text = f"# Word classes\n\nSome of them.\n\n{shown_classes.to_markdown(index=False)}\n"
+        (out / "classes.md").write_text(text, encoding="utf-8")
+    notes = [f"Networks trained by {listed.training}.", HOW_TO_READ, SEVERAL if len(listed.seeds) > 1 else ONE]
+    notes += filter(None, [listed.note, OTHER_CORPUS if compares and not listed.same_corpus else ""])
+    views = list(views_of(shown, extra, ratios, rows, compares, listed.same_corpus))
+    text = "".join((f"\n{title}:\n\n" if title else "") + markdown(view) for title, _, view in views)
+    (out / f"{name}.md").write_text("\n\n".join([*notes, text]) + f"\n{OPTIMISTIC}\n", encoding="utf-8")
+    text = "".join((f"\n% {short}\n" if short else "") + latex(view) for _, short, view in views if short is not None)
+    (out / f"{name}.tex").write_text("".join(f"% {note}\n" for note in notes) + text, encoding="utf-8")
+    (out / f"{name}.svg").write_text(style.alone(figures.curves(learning, rows, listed.same_corpus)), encoding="utf-8")
     write_json(out / "metrics.json", rows[["valid_raw", "test_raw"]].round(4).to_dict("index"))
     log.info("%d rows in %s", len(rows), (out / f"{name}.md").resolve())
 
 
-def _views(shown, extra, ratios, rows, compares: bool, same_corpus: bool):
-    """The tables of the report for readers: title, the title in LaTeX (None: it does not stand there), cells."""
-    if same_corpus:
+def views_of(
+    shown: pd.DataFrame, extra: pd.DataFrame, ratios: pd.DataFrame, rows: pd.DataFrame, compares: bool, same: bool
+) -> Iterator[tuple[str, str | None, pd.DataFrame]]:
+    """The tables of the report for readers: title, the title in LaTeX (None: it does not stand there), text.
+
+    shown, extra: the rows that the paper prints, and the others; compares: whether it prints any, if not, columns that
+    are then blank are left out; same: whether its corpus is ours.
+    """
+    if same:
         shown, extra = (each.assign(against=each["test_raw"] / each["paper_test"] - 1) for each in (shown, extra))
-    yield "", "", _without_blanks(laid_out(shown, views.REPORT), compares)
+    views = [("", "", laid_out(shown, VIEWS["report"]))]
     if len(extra):
-        yield "Not in the paper's table", None, laid_out(extra, views.REPORT)
-    for yardstick, part in ratios.groupby("over", sort=False) if len(ratios) else ():
-        row = rows.loc[yardstick]
-        of = ", ".join([row["row"]] + [f"{key} = {row[key]}" for key in ("n", "c") if pd.notna(row[key])])
-        seen = f"Perplexity over that of {of}, on the same tokens; `seen`: those whose word training shows"
+        views.append(("Not in the paper's table", None, laid_out(extra, VIEWS["report"])))
+    for over, part in ratios.groupby("over", sort=False) if len(ratios) else ():
+        of = f"erplexity over that of {table.label(rows.loc[over])}"
         reached = "; `reached`: both raw ratios are at or below the paper's" if compares else ""
-        ends = {f"{split}_{end}": f"{split}_raw_{end}" for split in SPLITS for end in ("low", "high")}
-        view = laid_out(part.rename(columns=ends), views.RATIOS)
-        yield seen + reached, f"perplexity over that of {of}", _without_blanks(view, compares)
+        title = f"P{of}, on the same tokens; `seen`: those whose word training shows{reached}"
+        ends = {
+            f"{split}_{end}": f"{split}_{to}" for split in table.BOTH for end, to in (("low", "from"), ("high", "to"))
+        }
+        views.append((title, f"p{of}", laid_out(part.rename(columns=ends), VIEWS["ratios"])))
+    for title, short, view in views:
+        yield title, short, view if compares else view.loc[:, (view != "").any()]
 
 
-def _without_blanks(view: pd.DataFrame, compares: bool) -> pd.DataFrame:
-    """Where the paper prints none of a table's rows, the table without the columns that are then blank."""
-    return view if compares else view.loc[:, (view.map(str) != "").any()]
+def curves(listed: Table) -> pd.DataFrame:
+    """Learning curves: a line an epoch of each seed of each network, with name, seed, and the columns of curve.csv: the
+    running training perplexity, and validation perplexity where early stopping reads."""
+    files = {
+        (name, seed): folder / "curve.csv"
+        for name, seeds in listed.names.items()
+        for seed, folder in zip(seeds, listed.folders(name), strict=True)
+    }
+    parts = [pd.read_csv(file).assign(name=name, seed=seed) for (name, seed), file in files.items() if file.is_file()]
+    parts = parts or [pd.DataFrame(columns=["epoch", *figures.PANELS, "name", "seed"])]
+    return pd.concat(parts).set_index(["name", "seed"])
 
 
-def _classes(path: str, vocabulary: list[str]) -> pd.DataFrame:
-    """What is shown of a file of word classes; empty without a file. Raises InputError for another corpus's."""
+def classes(path: str, vocabulary: list[str]) -> pd.DataFrame:
+    """Some word classes to look at: number, how often the class occurs in training, and its words; empty without a
+    file. Raises InputError for another corpus's."""
     if not path:
         return pd.DataFrame()
     try:
         class_file.read(Path(path), vocabulary)
     except InputError as error:
         raise InputError(f"clusters={path}: {error}; or give clusters= for none") from error
-    return word_classes.shown(Path(path))
+    grouped = pd.read_csv(path, keep_default_na=False).groupby("class")
+    sizes = grouped["frequency"].sum().sort_values(ascending=False, kind="stable")
+    kept = sizes[grouped.size()[sizes.index] >= SMALLEST]
+    chosen = kept.iloc[np.linspace(0, len(kept) - 1, min(CLASSES, len(kept))).round().astype(int)]
+    lines = [(number, tokens, " ".join(grouped.get_group(number)["word"][:WORDS])) for number, tokens in chosen.items()]
+    return pd.DataFrame(lines, columns=["class", "tokens", "words"])
 
 
 def stream(counts: dict) -> pd.DataFrame:

@@ -1,6 +1,5 @@
 """Stage shortlist: an energy network that scores only the words that the trigram finds likeliest (NIPS 2000)."""
 
-import logging
 from pathlib import Path
 
 from pipeline.config.stages import Shortlist
@@ -12,9 +11,7 @@ from pipeline.data.predictions import folder_of, write_predictions
 from pipeline.data.weights import read_network
 from pipeline.running import app
 from pipeline.running.progress import Bar
-from pipeline.running.recorded import recorded
-
-log = logging.getLogger(__name__)
+from pipeline.running.stage import recorded
 
 
 def main(config: Shortlist) -> None:
@@ -31,13 +28,11 @@ def main(config: Shortlist) -> None:
     with recorded("shortlist", config, corpus) as run, Bar(config.name) as bar:
         trigram, raw = build.fit(config.ngram, corpus.train, corpus.valid, words), {}
         for split in ("valid", "test"):
-            ids = corpus.ids(split)
-            bar.begin(len(ids), split)
-            of_split = ids, corpus.before(split), corpus.mark, config.size
-            raw[split], seconds = shortlist.score(network, trigram, *of_split, bar)
+            of_split = corpus.ids(split), corpus.before(split), corpus.mark
+            bar.begin(len(corpus.ids(split)), split)
+            raw[split], seconds = shortlist.score(network, trigram, *of_split, config.size, bar)
             run.costs |= {key: run.costs.get(key, 0.0) + value for key, value in seconds.items()}
-        metrics = write_predictions(Path(config.out), corpus, raw)
-        log.info("%s: validation %.2f with share", config.name, metrics["valid"])  # test is for the report
+        write_predictions(Path(config.out), corpus, raw)
 
 
 if __name__ == "__main__":

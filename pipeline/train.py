@@ -4,7 +4,6 @@ import logging
 import shutil
 import time
 from collections.abc import Callable
-from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
 
@@ -22,10 +21,12 @@ from pipeline.data.corpus import Corpus, read_corpus
 from pipeline.data.errors import InputError
 from pipeline.data.files import read_array
 from pipeline.data.predictions import write_predictions
-from pipeline.data.record import Record, check_corpus, describe, read
-from pipeline.running import app, checkpoint, interrupts, processes, tracking
-from pipeline.running.recorded import recorded
+from pipeline.data.record import check_corpus, describe, read
+from pipeline.running import app, checkpoint, tracking
+from pipeline.running.processes import Ranks, joined
+from pipeline.running.progress import Bar
 from pipeline.running.shapes import family_of
+from pipeline.running.stage import recorded
 
 STATE = "state.pt"  # a checkpoint of the end, for a training that goes on from there
 
@@ -36,13 +37,10 @@ def main(config: Train) -> None:
     """Writes weights.safetensors, curve.csv, the arrays and metrics.json into config.out."""
     if config.device != "cpu":
         _check_device(config.device)
-    with processes.joined(config.parallel, family_of(config.model), config.device) as joined:
-        if joined.count > 1 and (config.resume or config.keep_state):
-            raise InputError(
-                f"resume and keep_state are for one process, and these are {joined.count}: each would have a state of "
-                "its own"
-            )
-        _run(config, joined)
+    with joined(config.parallel, family_of(config.model), config.device) as ranks:
+        if ranks.count > 1 and (config.resume or config.keep_state):
+            raise InputError(f"resume and keep_state are for one process, and these are {ranks.count}")
+        _run(config, ranks)
 
 
 def _check_device(device: str) -> None:
@@ -54,26 +52,24 @@ def _check_device(device: str) -> None:
         raise InputError(f"device={device}: it can't be used here: {said}; use device=cpu") from error
 
 
-def _run(config: Train, joined: processes.Ranks) -> None:
+def _run(config: Train, ranks: Ranks) -> None:
     corpus = read_corpus(config.data)
     features = _read_features(config.features) if config.features else None
-    what = asdict(describe("train", config, corpus.counts["digest"])) | {"processes": asdict(joined)}
+    what = asdict(describe("train", config, corpus.counts["digest"])) | {"processes": asdict(ranks)}
     what |= {"features": digest(features)} if config.features else {}
     code = checkpoint.code_of(config.model.family, config.parallel)
     with checkpoint.claim(Path(config.checkpoints), what, code) as path:
-        earlier = Progress()  # what another training, gone on from here, has done
+        earlier = 0, 0.0  # epochs and seconds of another training, which this one goes on from
         if config.resume:
             state = _state_of(config, corpus)
-            earlier = Progress(**checkpoint.read_state(state)["progress"])
+            progress = Progress(**checkpoint.read_state(state)["progress"])
+            earlier = progress.epoch, progress.seconds
             if not path.is_file():
                 shutil.copyfile(state, path)
         splits = ["valid", "test"] + (["train"] if config.score_train and config.seed == 0 else [])
-        with (
-            recorded("train", config, corpus, joined.first, path.stem) as run,
-            logging_redirect_tqdm(),
-        ):
-            watch = Shown(config, joined, joined.checkpoint(path, config.checkpoint_seconds), run)
-            with interrupts.noted(), closing(watch):
+        with recorded("train", config, corpus, ranks.first, path.stem) as run, logging_redirect_tqdm():
+            file = checkpoint.Checkpoint(path, config.checkpoint_seconds, ranks)
+            with checkpoint.noting_signals(), Shown(config, ranks, file, run) as watch:
                 trained = train(
                     corpus.splits,
                     len(corpus.vocabulary),
@@ -81,35 +77,33 @@ def _run(config: Train, joined: processes.Ranks) -> None:
                     config.model,
                     config.recipe,
                     config.seed,
-                    joined.device,
+                    ranks.device,
                     config.parallel,
                     splits,
                     watch,
                     features,
                 )
-            if joined.first:
+            if ranks.first:
                 _write(config, corpus, trained)
                 if config.keep_state:
                     shutil.copyfile(path, Path(config.out, STATE))
                 # In all processes, where one took up the work of a killed one.
-                training = trained.progress.seconds - earlier.seconds
-                epochs = trained.progress.epoch - earlier.epoch
+                epochs, training = trained.progress.epoch - earlier[0], trained.progress.seconds - earlier[1]
                 run.costs |= {
                     "seconds": training + time.perf_counter() - watch.began,
                     "training_seconds": training,
                     "words_per_second": epochs * len(corpus.train) / training,
                 }
-        joined.wait()  # no process removes its checkpoint before the first has written the results
+        ranks.wait()  # no process removes its checkpoint before the first has written the results
 
 
-class Shown(Watch):
-    """A training as people see it: a progress bar, silent where the output is no terminal, and a line an epoch, in
-    MLflow too; and as files: the checkpoint."""
+class Shown(Bar, Watch):
+    """A training as people see it: a progress bar and a line an epoch, in MLflow too; and as files: the checkpoint."""
 
-    def __init__(self, config: Train, joined: processes.Ranks, file: checkpoint.CheckpointFile, run: tracking.Run):
-        self.name, self.reading = config.name, "with share" if config.recipe.stopping_share else "raw"
-        self.joined, self.file, self.run = joined, file, run
-        self.bar, self.began, self.done = None, time.perf_counter(), Progress()
+    def __init__(self, config: Train, ranks: Ranks, file: checkpoint.Checkpoint, run: tracking.Run):
+        super().__init__(config.name, shown=ranks.first)
+        self.reading = "with share" if config.recipe.stopping_share else "raw"
+        self.file, self.run, self.began, self.done = file, run, time.perf_counter(), Progress()
 
     def resume(self) -> dict | None:
         """See Watch."""
@@ -117,25 +111,18 @@ class Shown(Watch):
         if state is not None:
             self.done = Progress(**state["progress"])
             log.info("resuming after epoch %d, step %d", self.done.epoch, self.done.step)
-            self.run.curve(self.done.curve)
         return state
 
     def begin(self, amount: int, what: str = "", done: int = 0) -> None:
         """See Watcher."""
-        if self.bar is not None:
-            self.bar.total = self.bar.n  # early stopping may have ended it
-            self.bar.close()
-        self.bar, self.began = self.joined.bar(what or self.name, amount, done), time.perf_counter()
-
-    def close(self) -> None:
-        """The bar is done."""
-        if self.bar is not None:
-            self.bar.close()
+        self.bar.total = self.bar.n  # early stopping may have ended the one before
+        super().begin(amount, what, done)
+        self.began = time.perf_counter()
 
     def advance(self, amount: int) -> None:
         """See Watcher."""
-        self.bar.update(amount)
-        if interrupts.asked():
+        super().advance(amount)
+        if checkpoint.is_to_stop():
             raise self._stopped()
 
     def step(self, progress: Progress, words: int) -> None:
@@ -150,7 +137,7 @@ class Shown(Watch):
             "epoch %d: training %.1f (running), validation %.1f (%s, on %s tokens of it)",
             *(epoch.epoch, epoch.train_perplexity, epoch.valid_perplexity, self.reading, f"{epoch.valid_tokens:,}"),
         )
-        self.run.curve(self.done.curve)  # which ends with this one, as `save` came first
+        self.run.call(tracking.log_curve, self.run.id, self.done.curve)  # with this one, as `save` came first
 
     def save(self, state: dict) -> None:
         """See Watch."""
@@ -159,13 +146,11 @@ class Shown(Watch):
 
     def look(self, save: Callable[[], None]) -> None:
         """See Watch."""
-        try:
-            self.file.tick(save)
-        except interrupts.StoppedError:
-            raise self._stopped() from None
+        if self.file.tick(save):
+            raise self._stopped()
 
     def _stopped(self) -> KeyboardInterrupt:
-        place = f"after epoch {self.done.epoch}, step {self.done.step}; the state is saved in {self.file}"
+        place = f"after epoch {self.done.epoch}, step {self.done.step}; the state is saved in {self.file.path}"
         return KeyboardInterrupt(f"{place}; repeat the command to resume from there")
 
 
@@ -181,27 +166,22 @@ def _state_of(config: Train, corpus: Corpus) -> Path:
         )
     made = read(folder)
     check_corpus(made, folder, corpus)
-    both = [_but_epochs(record) for record in (made, describe("train", config, corpus.counts["digest"]))]
-    differ = [key for key in both[0] if both[0][key] != both[1].get(key)]
-    if differ:
+    runs = made, describe("train", config, corpus.counts["digest"])
+    theirs, ours = (dict(tracking.flattened({"seed": run.seed, **run.config})) for run in runs)
+    keys = [key for key in theirs | ours if key.startswith(("seed", "features", "model.", "recipe."))]
+    free = ("recipe.epochs", "recipe.patience")
+    if differ := [key for key in keys if theirs.get(key) != ours.get(key) and key not in free]:
         raise InputError(f"resume={folder}: trained with another {', '.join(differ)}; recipe.epochs alone may differ")
     return folder / STATE
-
-
-def _but_epochs(made: Record) -> dict:
-    """What must be the same of a training and of one that goes on from it."""
-    recipe = made.config["recipe"] | {"epochs": 0, "patience": 0}
-    return {"seed": made.seed, "model": made.config["model"], "features": made.config["features"], "recipe": recipe}
 
 
 def _write(config: Train, corpus: Corpus, trained: Trained) -> None:
     """The files of the result, and its figure for the log."""
     out, size = Path(config.out), sum(tensor.numel() for tensor in trained.weights.values())
-    metrics = write_predictions(out, corpus, trained.scored)
+    write_predictions(out, corpus, trained.scored)
     save_file(trained.weights, out / "weights.safetensors")
     pd.DataFrame(trained.progress.curve).to_csv(out / "curve.csv", index=False)
     log.info("%s, seed %d: %s free parameters", config.name, config.seed, f"{size:,}")
-    log.info("%s: validation %.2f with share", config.name, metrics["valid"])  # test is for the report
 
 
 def _read_features(path: str) -> np.ndarray:

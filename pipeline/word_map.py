@@ -13,7 +13,7 @@ from pipeline.data.corpus import read_corpus
 from pipeline.data.errors import InputError
 from pipeline.data.predictions import folder_of
 from pipeline.data.weights import read_features
-from pipeline.reporting import plane, style
+from pipeline.reporting import figures, style
 from pipeline.running import app
 
 log = logging.getLogger(__name__)
@@ -26,7 +26,7 @@ def main(config: WordMap) -> None:
     if flat.shape[1] != 2:
         raise InputError(f"plane={config.plane}: a network with m = 2 can be drawn, this one has m = {flat.shape[1]}")
     words = flat[: config.drawn], corpus.vocabulary[: config.drawn]
-    drawn = {"plane": plane.draw(*words), "closeup": plane.draw(*words, middle=True)}
+    drawn = {"plane": figures.plane(*words), "closeup": figures.plane(*words, middle=True)}
     features = read_features(folder_of(config.neighbours, config.predictions))
     often = np.bincount(corpus.train, minlength=len(corpus.vocabulary)) >= config.seen
     rows = []

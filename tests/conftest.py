@@ -11,6 +11,7 @@ import pytest
 import torch
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import OmegaConf
+from safetensors.torch import save_file
 
 from pipeline import download, preprocess
 from pipeline.config import check, groups
@@ -18,6 +19,7 @@ from pipeline.config.base import ROOT, Keys
 from pipeline.config.network import Architecture
 from pipeline.core.networks import registry
 from pipeline.data.corpus import Corpus, read_corpus
+from pipeline.data.predictions import write_predictions
 from pipeline.data.record import Record
 
 torch.set_num_threads(1)
@@ -29,8 +31,10 @@ def composed(stage: str, *overrides: str) -> dict:
     """What a stage's configuration comes to, before anything looks at its values."""
     given = [f"hydra.runtime.output_dir={tempfile.gettempdir()}/not-placed", *check.added(overrides)]
     OmegaConf.register_new_resolver("timing", lambda out: check.timing_of(stage, out), replace=True)
-    HydraConfig.instance().set_config(groups.compose(stage, given, return_hydra_config=True))
-    return OmegaConf.to_container(groups.compose(stage, given), resolve=True, throw_on_missing=True)
+    config = groups.compose(stage, given, return_hydra_config=True)
+    HydraConfig.instance().set_config(config)
+    own = OmegaConf.masked_copy(config, [key for key in config if key != "hydra"])
+    return OmegaConf.to_container(own, resolve=True, throw_on_missing=True)
 
 
 def settings(stage: str, *overrides: str) -> Keys:
@@ -106,6 +110,16 @@ def made(folder: Path, corpus: Corpus, stage: str, **config) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     Record(stage, folder.parent.name, 0, config, corpus.counts["digest"]).write(folder)
     return folder
+
+
+def made_network(folder: Path, corpus: Corpus, shape: Architecture) -> torch.nn.Module:
+    """A folder of results with a network that nobody trained, as its stage would write them."""
+    network = drawn(registry.build(shape, len(corpus.vocabulary)), 0.1).eval()
+    raw = {split: network.score(corpus.ids(split), corpus.before(split), corpus.mark) for split in ("valid", "test")}
+    write_predictions(folder, corpus, raw)
+    save_file(network.state_dict(), folder / "weights.safetensors")
+    made(folder, corpus, "train", model=shape.model_dump(exclude_none=True))
+    return network
 
 
 def brown_contexts(brown: Corpus) -> list[np.ndarray]:

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 import torch
-from conftest import drawn, settings
+from conftest import drawn, made_network, settings
 from test_families import WIDE
 from test_network import V
 
-from pipeline import adapt, train
+from pipeline import adapt
 from pipeline.core.common import evaluation
 from pipeline.core.networks.registry import build
 from pipeline.core.streams import cache, dynamic
@@ -37,14 +37,14 @@ def test_the_cache_is_its_equation(network, stream, monkeypatch):
     """Word by word; each theta of its own; only so many words are held, those of the split before among them."""
     monkeypatch.setattr(cache, "BLOCK", 7)
     before, ids, size, thetas = stream[:20], stream[20:], 15, [0.3, 2.0]
-    found = cache.log_probabilities(network, ids, before, MARK, size, thetas)
+    scored = cache.log_probabilities(network, ids, before, MARK, size, thetas)
     z = network.states(stream, stream[:0], MARK).numpy().astype(np.float64)
     for k, theta in enumerate(thetas):
         for t in range(20, 90):
             held = range(max(5, t - size), t)  # the cache begins with the last 15 words before the split
             weights = np.array([np.exp(theta * z[t] @ z[i]) for i in held])
             own = weights[[stream[i] == stream[t] for i in held]].sum() / weights.sum()
-            assert np.exp(found[k, t - 20]) == pytest.approx(own, abs=1e-5)
+            assert np.exp(scored[k, t - 20]) == pytest.approx(own, abs=1e-5)
 
 
 def test_dynamic_evaluation_without_a_rate_is_the_network_itself(learner, stream):
@@ -86,38 +86,22 @@ def test_dynamic_evaluation_knows_nothing_of_what_comes(learner, stream):
     assert np.array_equal(ours[:40], theirs[:40]) and not np.isclose(ours[41:], theirs[41:]).all()
 
 
-def run(stage, name, data, folder, *given):
-    """A stage on twenty texts; the folder of its result."""
-    module = stage.__name__.removeprefix("pipeline.")
-    out = folder / "predictions" / name / "0"
-    places = [f"data={data}", f"name={name}", f"out={out}", f"timing={folder}/timing.json"]
-    stage.main(settings(module, *places, *given))
-    return out
-
-
-@pytest.fixture(scope="module")
-def trained(few, tmp_path_factory):
-    """The folder of results with two networks, trained on twenty texts: one that reads streams, one that doesn't."""
-    folder = tmp_path_factory.mktemp("adapt")
-    tiny = ["model.h=8", "model.m=8", "recipe.epochs=2", "score_train=false", f"checkpoints={folder}/checkpoints"]
-    run(train, "lstm", few, folder, "model=awd-lstm", "recipe=awd-lstm", "recipe.batch=128", *tiny)
-    run(train, "mlp9", few, folder, "recipe.batch=128", *tiny)
-    return folder
-
-
-@pytest.mark.parametrize("way", ["cache", "dynamic"])
-def test_what_a_model_learns_from_is_chosen_on_validation(few, trained, way):
+@pytest.mark.parametrize(
+    ("way", "quick"),
+    [
+        ("cache", ["adapt.size=500"]),
+        ("dynamic", ["adapt.rates=[0,1e-4]", "adapt.tried=300", "adapt.measured=300"]),
+    ],
+)
+def test_what_a_model_learns_from_is_chosen_on_validation(few, tmp_path, way, quick):
     """The arrays of both splits; the choice beside them; on validation no worse than the network by itself."""
-    places = [f"predictions=[{trained}/predictions]", "network=lstm", f"adapt={way}"]
-    quick = {"cache": ["adapt.size=500"], "dynamic": ["adapt.rates=[0,1e-4]", "adapt.tried=300", "adapt.measured=300"]}
-    out = run(adapt, way, few, trained, *places, *quick[way])
-    corpus = read_corpus(few)
+    corpus, itself, out = read_corpus(few), tmp_path / "lstm" / "0", tmp_path / "out"
+    made_network(itself, corpus, WIDE["lstm"])
+    places = [f"data={few}", f"predictions=[{tmp_path}]", f"out={out}", f"timing={tmp_path}/timing.json"]
+    adapt.main(settings("adapt", "network=lstm", f"adapt={way}", *places, *quick))
     for split in ("valid", "test"):
         read_predictions(out, f"raw/{split}", len(corpus.ids(split)))
     chosen = read_json(out / "chosen.json")
     assert set(chosen) == ({"theta", "weight of the cache"} if way == "cache" else {"rate", "decay"})
-    valid, itself = (
-        evaluation.perplexity(read_predictions(folder, "raw/valid", len(corpus.valid)))
-        for folder in (out, trained / "predictions" / "lstm" / "0")
-    )
-    assert valid < itself * 1.001
+    adapted, alone = (read_predictions(folder, "raw/valid", len(corpus.valid)) for folder in (out, itself))
+    assert evaluation.perplexity(adapted) < evaluation.perplexity(alone) * 1.001

@@ -44,18 +44,11 @@ def test_each_contestant_learns_and_gives_probabilities(who, monkeypatch):
 def test_the_stock_network_is_the_same_function_as_ours(direct):
     theirs, ours = full.Network(task(direct)).eval(), Network(architecture(3, 5, 4, direct), 10)
     with torch.no_grad():
-        for mine, other in zip(
-            (ours.C, ours.H, ours.d, ours.WU, ours.b),
-            (
-                theirs.embedding.weight,
-                theirs.hidden.weight,
-                theirs.hidden.bias,
-                theirs.output.weight,
-                theirs.output.bias,
-            ),
-            strict=True,
-        ):
-            mine.copy_(other)
+        ours.C.copy_(theirs.embedding.weight)
+        ours.H.copy_(theirs.hidden.weight)
+        ours.d.copy_(theirs.hidden.bias)
+        ours.WU.copy_(theirs.output.weight)
+        ours.b.copy_(theirs.output.bias)
     context, target = torch.randint(10, (7, 2)), torch.randint(10, (7,))
     assert torch.allclose(theirs.log_probabilities(context, target), ours.log_probabilities(context, target), atol=1e-6)
 

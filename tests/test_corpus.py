@@ -2,11 +2,11 @@
 
 import hashlib
 import io
-import tarfile
 
 import numpy as np
 import pytest
 from conftest import FEW, settings
+from test_download import tarred
 
 from pipeline import download, preprocess
 from pipeline.core.common.errors import UnusableError
@@ -21,12 +21,12 @@ from pipeline.data.errors import InputError
 
 def paragraphs(form, text):
     """The words of each paragraph of a text in one of the formats."""
-    found = [[]]
+    split = [[]]
     for words, ends in reader(form).pieces(io.StringIO(text)):
-        found[-1] += words
-        found += [[]] * ends
-    assert found.pop() == []
-    return found
+        split[-1] += words
+        split += [[]] * ends
+    assert split.pop() == []
+    return split
 
 
 def test_the_tag_stands_behind_the_last_slash():
@@ -129,24 +129,6 @@ def test_brown_folded(brown_raw, tmp_path):
     assert (counts["types"], counts["vocabulary"]) == (47_525, 16_351)
 
 
-def test_three_tokenised_files_and_a_vocabulary_of_a_size(tmp_path):
-    """Each file is a split; without marks the stream is the words alone."""
-    for split, text in {"train": "a b <unk>\n\nb c\n", "valid": "a d\n", "test": "b\n"}.items():
-        (tmp_path / f"my.{split}.txt").write_text(text)
-    splits = "corpus.splits={train: .*train.txt, valid: .*valid.txt, test: .*test.txt}"
-    shared = ["corpus=text", f"corpus.raw={tmp_path}", "corpus.format=tokens", "corpus.rare=0", splits]
-    out = f"out={tmp_path}/out"
-    preprocess.main(settings("preprocess", *shared, "corpus.marks=[]", "corpus.size=4", out))
-    found = read_corpus(tmp_path / "out")
-    assert found.vocabulary == ["<unk>", "b", "a", "<text>"]
-    assert [found.ids(split).tolist() for split in SPLITS] == [[2, 1, 0, 1, 0], [2, 0], [1]]
-    preprocess.main(settings("preprocess", *shared, "corpus.marks=[paragraph]", out))
-    assert [len(read_corpus(tmp_path / "out").ids(split)) for split in SPLITS] == [8, 3, 2]
-    (tmp_path / "another.test.txt").write_text("c\n")
-    with pytest.raises(InputError, match=r"2 files match corpus\.splits\.test="):
-        preprocess.main(settings("preprocess", *shared, out))
-
-
 def test_press_releases_are_sorted_by_day_and_the_broken_ones_left_out(tmp_path):
     """Through download and preprocess, from an archive like upstream's."""
     sentence = "The Senator, who isn't here, said that 3,000 people came to Boise. "
@@ -161,13 +143,8 @@ def test_press_releases_are_sorted_by_day_and_the_broken_ones_left_out(tmp_path)
         "raw/Akaka/notes.txt": sentence * 8,
     }
     (tmp_path / "upstream").mkdir()
-    archive = tmp_path / "upstream" / "GrimmerSenatePressReleases-x.tar.xz"
-    with tarfile.open(archive, "w:xz") as tar:
-        for name, text in texts.items():
-            member = tarfile.TarInfo(f"prefix/{name}")
-            content = text.encode("latin-1")
-            member.size = len(content)
-            tar.addfile(member, io.BytesIO(content))
+    contents = {f"prefix/{name}": text.encode("latin-1") for name, text in texts.items()}
+    archive = tarred(tmp_path / "upstream" / "GrimmerSenatePressReleases-x.tar.gz", contents)
     digest = hashlib.sha256(b"".join(texts[name].encode() for name in sorted(texts))).hexdigest()
     raw = tmp_path / "senate"
     given = ["corpus=senate", f"corpus.path={archive}", f"corpus.sha256={digest}", f"out={raw}"]
@@ -176,14 +153,14 @@ def test_press_releases_are_sorted_by_day_and_the_broken_ones_left_out(tmp_path)
     sizes = ["corpus.train=100", "corpus.valid=60", "corpus.test=60", "corpus.size=15"]
     read = ["corpus=senate", "corpus.drop_repeats=0", f"corpus.raw={raw}", *sizes, f"out={tmp_path}/out"]
     preprocess.main(settings("preprocess", *read, "corpus.expected=null"))
-    found = read_corpus(tmp_path / "out")
-    names = found.texts["name"].drop_duplicates().tolist()
+    corpus = read_corpus(tmp_path / "out")
+    names = corpus.texts["name"].drop_duplicates().tolist()
     assert names == ["Akaka/9Apr2007akaka1", "Craig/10Apr2007craig1", "Akaka/11Apr2007akaka2"]
-    words = [found.vocabulary[i] for i in found.train[:15]]
+    words = [corpus.vocabulary[i] for i in corpus.train[:15]]
     assert words[:5] == ["the", "senator", ",", "who", "isn't"] and "<number>" in words
-    assert found.vocabulary[:2] == ["<unk>", "<proper>"] and len(found.vocabulary) == 15
-    assert [len(found.ids(split)) for split in SPLITS] == [100, 60, 60]
-    assert found.counts["texts"] == 3
+    assert corpus.vocabulary[:2] == ["<unk>", "<proper>"] and len(corpus.vocabulary) == 15
+    assert [len(corpus.ids(split)) for split in SPLITS] == [100, 60, 60]
+    assert corpus.counts["texts"] == 3
     with pytest.raises(InputError, match="3 texts where this corpus has 39,648; download it again"):
         preprocess.main(settings("preprocess", *read))
     shares = ["corpus.train=0.5", "corpus.valid=0.25", "corpus.test=0"]

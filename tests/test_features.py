@@ -12,9 +12,9 @@ def test_words_in_the_same_places_have_the_same_features():
     random = np.random.default_rng(0)
     stream = np.empty(20_000, dtype=np.int32)
     stream[::2], stream[1::2] = random.integers(0, 10, 10_000), random.integers(10, 20, 10_000)
-    found = cooccurrence.features(stream, 20, 2, 30, 1)
-    assert found.shape == (20, 2) and found.dtype == np.float32
-    unit = found / np.linalg.norm(found, axis=1, keepdims=True)
+    features = cooccurrence.features(stream, 20, 2, 30, 1)
+    assert features.shape == (20, 2) and features.dtype == np.float32
+    unit = features / np.linalg.norm(features, axis=1, keepdims=True)
     alike = unit @ unit.T
     assert alike[:10, :10].min() > 0.95 and alike[10:, 10:].min() > 0.95
     assert abs(alike[:10, 10:]).max() < 0.3
@@ -30,9 +30,9 @@ def test_they_are_the_svd_of_the_counts_of_words_at_places():
                 counts[word, 4 * k + stream[t + place]] += 1
     left, values, _ = np.linalg.svd(np.log1p(counts))
     expected = left[:, :2] * np.sqrt(values[:2])
-    found = cooccurrence.features(stream, 4, 2, 16, 2)
-    assert abs(found) == pytest.approx(abs(expected), abs=1e-4)  # the sign of a vector is free
-    assert np.array_equal(found, cooccurrence.features(stream, 4, 2, 16, 2))
+    features = cooccurrence.features(stream, 4, 2, 16, 2)
+    assert abs(features) == pytest.approx(abs(expected), abs=1e-4)  # the sign of a vector is free
+    assert np.array_equal(features, cooccurrence.features(stream, 4, 2, 16, 2))
 
 
 def test_nearest_are_those_of_the_largest_cosine():

@@ -23,7 +23,6 @@ MARKED = [
     for page in PAGES
     for name, text in MARK.findall(page.read_text(encoding="utf-8"))
 ]
-NETWORKS = "row.str.startswith('MLP') and paper_test.notna()"
 BOTH = "valid_raw, test_raw"
 
 
@@ -53,16 +52,10 @@ def tables(name: str) -> pd.DataFrame:
     return pd.concat(pd.read_csv(folder / f"{file}.csv", index_col="name") for file in (name, "extra"))
 
 
-def reached(name: str, yardstick: str, printed: str, ending: str = "_raw") -> list[int]:
+def reached(table: str, over: str = "kn5", values: str = "valid, test", reading: str = "raw") -> list[str]:
     """How many networks and mixtures are at or below the paper's ratio: on validation, on test, on both."""
-    table = tables(name)
-    networks = table.query(NETWORKS)
-    holds = [
-        networks[split + ending] / table.loc[yardstick, split + ending]
-        <= networks[f"paper_{split}"] / table.loc[printed, f"paper_{split}"]
-        for split in ("valid", "test")
-    ]
-    return [int(each.sum()) for each in (*holds, holds[0] & holds[1])]
+    rows = f"table == {table!r} and over == {over!r} and reading == {reading!r}"
+    return cells("yardsticks.csv", rows, values, "d")
 
 
 def beaten(whose: str) -> int:
@@ -140,21 +133,21 @@ HEADLINE = "the best network is far better than the best n-gram"
 TABLE2 = "the mixed network is better than the best n-gram"
 large = yaml.safe_load((ROOT / "conf" / "models.yaml").read_text())["large"]
 FIGURES = {
-    "longer-reached": lambda: reached("faithful20", "kn5", "kn5")[:2],
+    "longer-reached": lambda: reached("faithful20"),
     "as-printed": lambda: [
         *as_printed(("mlp5", "search-ascent.csv"), ("mlp9", "search-ascent-mlp9.csv")),
-        *reached("faithful", "kn5", "kn5")[:2],
+        *reached("faithful"),
     ],
     "closest": lambda: [off("closest", "valid"), off("closest", "train")],
     "closest-ratios": lambda: ratios_off("closest"),
-    "closest-reached": lambda: reached("closest", "kn5", "kn5"),
+    "closest-reached": lambda: reached("closest", values="valid, test, both"),
     "text-order": lambda: [
         cell
         for name in ("mlp5", "mlp9")
         for file, row in (("extra", f"{name}-literal"), ("faithful", name))
         for cell in cells(f"faithful/{file}.csv", f"name == '{row}'", BOTH)
     ],
-    "recipe": lambda: reached("table1", "kn5", "kn5")[:2],
+    "recipe": lambda: reached("table1"),
     "closest-headline": lambda: [*claim("closest", HEADLINE, "ours"), *claim("closest", HEADLINE, "paper", ".0f")],
     "recipe-headline": lambda: claim("table1", HEADLINE, "ours"),
     "cite": lambda: [
@@ -175,7 +168,10 @@ FIGURES = {
         *cells("replication.csv", "row == 'MLP10'", "procedure_valid, procedure_test"),
     ],
     "gains": lambda: [*gains("faithful"), *gains("closest"), *gains("table1"), *gains("table1", "")],
-    "classes-reached": lambda: [reached("faithful", *["class500-3"] * 2, ending)[2] for ending in ("_raw", "")],
+    "classes-reached": lambda: [
+        *reached("faithful", "class500-3", "both"),
+        *reached("faithful", "class500-3", "both", "with share"),
+    ],
     "class-one": lambda: [
         *cells("extra.csv", "name == 'class500-3-added'", BOTH),
         *cells("table1.csv", "name == 'kn5'", BOTH),
@@ -185,8 +181,9 @@ FIGURES = {
         cell for table in ("faithful20", "faithful") for cell in cells(f"{table}/{table}.csv", "name == 'mlp5'", BOTH)
     ],
     "classes-longer": lambda: [
-        reached(name, *["class500-3"] * 2, ending)[2]
-        for name, ending in (("faithful", "_raw"), ("faithful20", "_raw"), ("faithful20", ""))
+        *reached("faithful", "class500-3", "both"),
+        *reached("faithful20", "class500-3", "both"),
+        *reached("faithful20", "class500-3", "both", "with share"),
     ],
     "class-added": lambda: [
         *cells("extra.csv", "name == 'class500-3-added'", BOTH),
@@ -195,7 +192,7 @@ FIGURES = {
         *over("class500-3", "kn5", "paper_{}"),
         *over("class500-3-added", "kn5-srilm", "{}_raw"),
     ],
-    "srilm": lambda: [reached(name, "kn5-srilm", "kn5")[2] for name in ("faithful", "faithful20")],
+    "srilm": lambda: [*reached("faithful", "kn5-srilm", "both"), *reached("faithful20", "kn5-srilm", "both")],
     "steps": lambda: cells("timeline/steps.csv", "valid_share > -9", "100 * valid_share, 100 * test_share", ".0f"),
     "table2-model": lambda: [large[key] for key in "nhm"],
     "table2": lambda: [

@@ -107,17 +107,17 @@ def counted(brown):
 )
 def test_brown_figures(brown, counted, order, form, valid, test, within):
     model = kneser_ney.fit(counted[order], **form)
-    found = [
+    perplexities = [
         evaluation.perplexity(model.log_probabilities(brown.before(split), brown.ids(split)))
         for split in ("valid", "test")
     ]
-    assert found == [pytest.approx(valid, rel=within), pytest.approx(test, rel=within)]
+    assert perplexities == [pytest.approx(valid, rel=within), pytest.approx(test, rel=within)]
 
 
 def test_brown_discounts(counted):
     """KenLM's, to its six digits."""
-    found = [kneser_ney.discounts(kneser_ney.adjusted_counts(counted[3], k), k, False) for k in (1, 2, 3)]
-    assert np.array(found) == pytest.approx(
+    ours = [kneser_ney.discounts(kneser_ney.adjusted_counts(counted[3], k), k, False) for k in (1, 2, 3)]
+    assert np.array(ours) == pytest.approx(
         np.array([[0.238631, 1.086196, 2.050579], [0.736504, 1.148565, 1.540020], [0.867872, 1.249120, 1.501221]]),
         abs=1e-6,
     )

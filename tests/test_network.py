@@ -1,7 +1,5 @@
 """Equation 1, its loss and its gradient."""
 
-import itertools
-
 import numpy as np
 import pytest
 import torch
@@ -52,13 +50,12 @@ def assert_gradient_is_the_slope(network, loss):
         assert ends[0] - ends[1] == pytest.approx(2 * (slopes[name] * step).sum().item(), rel=1e-4, abs=1e-12), name
 
 
-@pytest.mark.parametrize("n,h,m,direct", list(itertools.product((2, 5), (0, 7), (3,), (True, False))))
-def test_parameter_count_is_the_papers(n, h, m, direct):
-    if h == 0 and not direct:
-        return
-    architecture = shape(n, h, m, direct)
+@pytest.mark.parametrize(("h", "direct"), [(0, True), (7, True), (7, False)])
+@pytest.mark.parametrize("n", [2, 5])
+def test_parameter_count_is_the_papers(n, h, direct):
+    m = 3
     formula = V * (1 + n * m + h) + h * (1 + (n - 1) * m) if direct else V * (1 + m + h) + h * (1 + (n - 1) * m)
-    assert sum(p.numel() for p in Network(architecture, V).parameters()) == formula
+    assert sum(p.numel() for p in Network(shape(n, h, m, direct), V).parameters()) == formula
 
 
 @pytest.mark.parametrize("activation", ["tanh", "relu"])
@@ -70,12 +67,6 @@ def test_forward_is_equation_1_written_out(activation):
     assert torch.allclose(network(context)[0], y)
     assert torch.allclose(network(context, torch.tensor([3, 0, 7]))[0], y[[3, 0, 7]])
     assert torch.allclose(network.distribution(context)[0].exp(), y.exp() / y.exp().sum())
-
-
-@pytest.mark.parametrize("architecture", SHAPES, ids=str)
-def test_probabilities_sum_to_one(architecture):
-    context, _ = batch(architecture)
-    assert torch.allclose(made(architecture).distribution(context).exp().sum(1), torch.ones(12, dtype=torch.float64))
 
 
 @pytest.mark.parametrize("architecture", SHAPES, ids=str)

@@ -15,10 +15,10 @@ from pipeline.config.tables import read_tables
 from pipeline.data.errors import InputError
 from pipeline.reporting import costs, figures, prose, style
 from pipeline.running.app import ROOT
-from pipeline.webpage import rows
-from pipeline.webpage.sheets import EACH
+from pipeline.webpage import tables
 
 REPORTS = ROOT / "reports"
+EACH = [(split, reading) for split in ("valid", "test") for reading in ("raw", "with share")]
 COSTS = """table,stage,item,seconds,words_per_second,peak_memory_mb
 table1,mix,mix-mlp1-mixed-0,6.0,,
 table1,train,train-mlp1-0,600.0,9000.0,512.4
@@ -27,11 +27,9 @@ table2,ngram,ngram-kn5,66.0,,2384.7
 """
 
 
-@pytest.fixture(scope="module", params=["rendered", "committed"])
-def written(request, tmp_path_factory):
-    """The page of the committed reports, as the code writes it now and as it was committed."""
-    if request.param == "committed":
-        return REPORTS / "index.html"
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    """The page of the committed reports."""
     out = tmp_path_factory.mktemp("page")
     page.main(settings("page", f"reports={REPORTS}", f"out={out}"))
     return out / "index.html"
@@ -55,53 +53,63 @@ def section(text: str, name: str) -> str:
     return text.partition(f'<section id="{name}">')[2].partition("</section>")[0]
 
 
-def test_it_holds_every_row_of_every_table_and_asks_for_nothing_else(written):
+def cells(text: str) -> dict[str, list[list[str]]]:
+    """Of each table by its title each row, as text."""
+    rows = {}
+    for title, body in re.findall(r'<table aria-label="(.*?)">.*?<tbody>(.*?)</tbody>', text, re.DOTALL):
+        lines = [re.findall(r"<t[hd].*?>(.*?)</t[hd]>", line, re.DOTALL) for line in body.split("</tr>")[:-1]]
+        rows[html.unescape(title)] = [[plain(cell) for cell in line] for line in lines]
+    return rows
+
+
+def plain(part: str) -> str:
+    """A part of the page as text."""
+    return " ".join(html.unescape(re.sub("<[^>]+>", " ", part)).split())
+
+
+@pytest.fixture(scope="module")
+def shown(written):
+    """The tables of the page."""
+    return cells(written.read_text(encoding="utf-8"))
+
+
+def test_it_holds_every_row_of_every_table_and_asks_for_nothing_else(written, shown):
     text = html.unescape(written.read_text(encoding="utf-8"))
     for name, listed in read_tables(ROOT / "conf" / "table").items():
         if listed.csv and (REPORTS / listed.csv).is_file():
-            (part,) = re.findall(rf'<table aria-label="{re.escape(listed.title)}">(.*?)</table>', text, re.DOTALL)
             for line in pd.read_csv(REPORTS / listed.csv, index_col="name").itertuples():
-                label = re.escape(line.row.replace("the same", ""))
-                assert re.search(
-                    rf'<th scope="row">[^<]*{label}(?:(?!</tr>).)*<td>{line.test_raw:.1f}', part, re.DOTALL
-                ), name
-    assert html.unescape(prose.between(ROOT / "README.md", "verdict")) in text  # of which DVC does not know
+                label, figure = line.row.replace("the same", ""), f"{line.test_raw:.1f}"
+                rows = [row for row in shown[listed.title] if label in row[0]]
+                assert any(cell.startswith(figure) for row in rows for cell in row), (name, label)
+    assert re.search(r"\*\*(.+?)\*\*", prose.between(ROOT / "README.md", "verdict"))[1] in text
     assert re.findall(r'<(?:script|link|img|iframe|object)\b[^>]*(?:src|href)="([^"]*)"', text) == ["data:,"]
     assert "@import" not in text and set(re.findall(r"url\((.)", text)) == {"#"}
-    cells = re.findall(r'<td(?! class="text")[^>]*>(.*?)</td>', text, re.DOTALL)
-    assert len(cells) > 500 and not [cell for cell in cells if re.search(r"\b(nan|None|<NA>)\b", cell)]
+    every = [cell for rows in shown.values() for row in rows for cell in row]
+    assert len(every) > 2000 and not [cell for cell in every if re.fullmatch(r"nan|None|<NA>", cell)]
 
 
-def test_without_the_tables_it_says_which_command_makes_them(tmp_path):
-    with pytest.raises(InputError, match=r"table1\.csv: run `dvc repro`"):
-        page.main(settings("page", f"reports={tmp_path}", f"out={tmp_path}"))
+def test_the_committed_page_is_that_of_the_committed_reports(written):
+    """And of the verdict in the README, of which DVC does not know. Another machine may draw a figure otherwise."""
+    ours, committed = (file.read_text(encoding="utf-8") for file in (written, REPORTS / "index.html"))
+    assert re.sub("<svg.*?</svg>", "", ours, flags=re.DOTALL) == re.sub("<svg.*?</svg>", "", committed, flags=re.DOTALL)
 
 
 def test_what_is_not_there_is_left_out(least):
-    """Claims, grids, the plane and what is beyond Table 1 come with other commands than `make repro`."""
-    text = least[1]()
-    assert not [name for name in ("claims", "beyond", "cost", "speed") if f'id="{name}"' in text]
-    assert text.count("<figure") == 4
-
-
-def test_a_row_without_interval_is_a_row_with_empty_cells(least):
+    """What comes with other commands than `make repro`, and the interval of a row that has none."""
     folder, render = least
     pd.read_csv(folder / "intervals.csv").query("name != 'mlp9'").to_csv(folder / "intervals.csv", index=False)
     text = render()
-    assert re.search(r'<th scope="row">MLP9 (?:(?!</tr>).)*<td></td>', text, re.DOTALL)
-    assert not re.search(r"<small> to |\bnan\b", text)
+    assert re.findall(r'<section id="(\w+)"', text) == ["first", "table", "curves", "genres", "again"]
+    (row,) = [row for row in cells(text)["Table 1, today's recipe"] if row[0].startswith("MLP9 ")]
+    assert text.count("<figure") == 4 and row[-1] == "" and not re.search(r"\bnan\b", " ".join(row))
 
 
-@pytest.mark.parametrize(
-    ("setting", "says"),
-    [
-        ("best_ngram=kn9", "best_ngram=kn9: choose from kn5, class500-3"),
-        ("genres=[mlp1,mlp99]", "genres=mlp99: choose from mlp1, "),
-    ],
-)
-def test_a_model_that_the_tables_lack_is_named_with_the_choices(least, setting, says):
-    with pytest.raises(InputError, match=says):
-        least[1](setting)
+def test_what_it_needs_is_named(least, tmp_path):
+    """The command that makes a table, and the choices of a model."""
+    with pytest.raises(InputError, match=r"table1\.csv: run `dvc repro`"):
+        page.main(settings("page", f"reports={tmp_path / 'none'}", f"out={tmp_path}"))
+    with pytest.raises(InputError, match="genres=mlp99: choose from mlp1, "):
+        least[1]("genres=[mlp1,mlp99]")
 
 
 def test_a_table_of_ones_own_stands_there_by_its_file_in_conf_alone(least, tmp_path):
@@ -120,14 +128,9 @@ def test_a_table_of_ones_own_stands_there_by_its_file_in_conf_alone(least, tmp_p
 
 def test_what_each_split_holds_is_computed():
     """The share of imaginative prose in each, and a model's perplexity over all tokens of that and of the rest."""
-    genres = pd.DataFrame(
-        {
-            "split": ["train", "valid", "valid", "valid", "test"],
-            "genre": ["news", "news", "fiction", "mystery", "humor"],
-            "tokens": [100, 100, 100, 200, 50],
-            "mlp1": [50.0, 100.0, 200.0, 400.0, 300.0],
-        }
-    )
+    lines = [("train", "news", 100, 50.0), ("valid", "news", 100, 100.0), ("valid", "fiction", 100, 200.0)]
+    lines += [("valid", "mystery", 200, 400.0), ("test", "humor", 50, 300.0)]
+    genres = pd.DataFrame(lines, columns=["split", "genre", "tokens", "mlp1"])
     parts = page.splits(genres, ["fiction", "mystery", "humor"], "mlp1")
     assert [parts[split]["share"] for split in ("train", "valid", "test")] == [0, 0.75, 1]
     assert parts["valid"]["rest"] == pytest.approx(100)
@@ -135,12 +138,31 @@ def test_what_each_split_holds_is_computed():
     assert parts["train"]["stories"] is None and parts["test"]["rest"] is None
 
 
-def test_all_fifteen_genres_stand_there(written):
-    text = section(written.read_text(encoding="utf-8"), "genres")
-    listed = re.findall(r'<th scope="row">(.*?)</th>\s*<td class="text">(training|validation|test)</td>', text)
-    assert len({genre for genre, _ in listed}) == 15 and len(set(listed)) == len(listed)
-    prose = " ".join(re.sub(r"<[^>]+>", "", text).split())
-    assert "is 0 % of training's tokens, 65 % of validation's and 100 % of test's" in prose
+LINES = [
+    ("Perplexity on the Brown corpus", "summary.csv", "{model}", "{test:.1f}"),
+    (
+        "Table 1: the paper and our trainings, validation / test",
+        "replication.csv",
+        "{row} ",
+        "{recipe_valid_ratio:.3f}",
+    ),
+    ("Raw perplexity in each genre", "genres.csv", "{genre}", "{tokens:,}"),
+    ("Models by year", "timeline/timeline.csv", "{row}", "{test:.1f}"),
+    (
+        "How much of the way each step went, in the logarithm of perplexity",
+        "timeline/steps.csv",
+        "{what}",
+        "{test_share:.0%}",
+    ),
+    ("Exploratory comparisons", "claims/later/exploratory.csv", "{says}", "{ours:+.1%}"),
+]
+
+
+@pytest.mark.parametrize(("title", "file", "name", "figure"), LINES)
+def test_each_line_of_a_file_stands_in_its_table(shown, title, file, name, figure):
+    for line in pd.read_csv(REPORTS / file).to_dict("records"):
+        rows = [row for row in shown[title] if f"{row[0]} ".startswith(name.format(**line))]
+        assert any(cell.startswith(figure.format(**line)) for row in rows for cell in row), line
 
 
 def test_the_contents_and_the_links_lead_somewhere(written):
@@ -156,37 +178,33 @@ def test_the_contents_and_the_links_lead_somewhere(written):
     assert listed == {file.relative_to(REPORTS).as_posix() for file in REPORTS.rglob("*.csv")}
 
 
-def test_every_long_table_is_folded(written):
-    folds, around = 0, []
-    for tag in re.findall(r"<(/?details|table|tr)\b", written.read_text(encoding="utf-8")):
-        folds += {"details": 1, "/details": -1}.get(tag, 0)
-        if tag == "table":
-            around.append([folds, -1])  # without its head
-        elif tag == "tr":
-            around[-1][1] += 1
-    assert folds == 0 and len(around) > 20
-    assert all(inside for inside, length in around if length >= page.LONG)
-    assert "<details open" not in written.read_text(encoding="utf-8")
+def test_every_long_table_is_folded(written, shown):
+    text = written.read_text(encoding="utf-8")
+    assert "<details open" not in text and text.count("<details") == text.count("</details")
+    for title in (title for title, rows in shown.items() if len(rows) >= page.LONG):
+        before = text.partition(f'<table aria-label="{html.escape(title, quote=True)}"'.replace("&#x27;", "&#39;"))[0]
+        assert before.count("<details") == before.count("</details") + 1, title
 
 
-def test_the_claims_and_their_totals_are_those_of_the_files(written):
+def test_the_claims_and_their_totals_are_those_of_the_files(written, shown):
     """Both splits and both readings, and what learning curves decide; each claim is there in words."""
-    text = html.unescape(written.read_text(encoding="utf-8"))
+    text = written.read_text(encoding="utf-8")
+    totals = {row[0]: row[1:] for row in shown["Claims of the papers: how many hold, of how many"]}
     for name, listed in read_tables(ROOT / "conf" / "table").items():
-        folder = REPORTS / "claims" / name
-        if not (folder / "claims.csv").is_file():
+        files = [REPORTS / "claims" / name / f"{kind}.csv" for kind in ("claims", "curves")]
+        if not files[0].is_file():
             continue
-        claims, curves = pd.read_csv(folder / "claims.csv"), folder / "curves.csv"
-        judged = claims.groupby(["split", "reading"])["holds"]
-        parts = [judged.get_group(each) for each in EACH] + ([pd.read_csv(curves)["holds"]] if curves.is_file() else [])
-        (row,) = re.findall(rf'<th scope="row">{listed.title}, (?:one|\d) seeds?</th>(.*?)</tr>', text, re.DOTALL)
+        claims = pd.read_csv(files[0])
+        judged = [claims[claims["split"].eq(split) & claims["reading"].eq(reading)] for split, reading in EACH]
+        judged += [pd.read_csv(file) for file in files[1:] if file.is_file()]
         counts = []
-        for part in parts:
-            still_open = (part == "open").sum()
-            counts.append(f"{(part == 'yes').sum()} of {len(part)}" + f", {still_open} open" * bool(still_open))
-        assert [cell for cell in re.findall(r"<td[^>]*>(.*?)</td>", row) if cell] == counts, name
-        shown = text.partition(f'<details id="claims-{name}">')[2]
-        assert all(says in shown for says in claims["says"])
+        for verdicts in (part["holds"].tolist() for part in judged):
+            still_open = f", {verdicts.count('open')} open" if "open" in verdicts else ""
+            counts.append(f"{verdicts.count('yes')} of {len(verdicts)}{still_open}")
+        (row,) = [row for title, row in totals.items() if re.fullmatch(rf"{listed.title}, (one|\d) seeds?", title)]
+        assert [cell for cell in row if cell] == counts, name
+        part = plain(text.partition(f'<details id="claims-{name}">')[2])
+        assert all(says in part for says in claims["says"])
 
 
 def test_rows_are_called_as_the_paper_calls_them(written):
@@ -197,67 +215,40 @@ def test_rows_are_called_as_the_paper_calls_them(written):
     assert "MLP10" in shown and not [name for name in names if not re.search("-learned$|-literal", name)]
 
 
-def test_the_same_is_the_row_that_it_means():
-    """The one whose name it continues, else the one before: sorted, a table has other rows above it."""
+def test_labels_say_which_model_is_meant():
+    """`the same` is the one whose name it continues, else the one before. Names in code and in other words stay."""
     labels = {"svd": "direct, SVD", "nips": "the same, mixed", "cycling5": "cycling, 5", "cycling8": "cycling, 8"}
-    whole = rows.spelt_out(pd.Series(labels | {"cycling5-short": "the same, scoring few words"}))
+    whole = tables.spelt_out(pd.Series(labels | {"cycling5-short": "the same, scoring few words"}))
     assert whole["nips"] == "direct, SVD, mixed" and whole["cycling5-short"] == "cycling, 5, scoring few words"
-
-
-def test_models_are_renamed_but_not_in_code_or_in_other_words():
     called = {"mlp1": "MLP1", "mlp1-mixed": "MLP2", "linear": "linear"}
     text = "mlp1: `train@mlp1-0`, step, mlp1-mixed; reports/mlp1.csv, mlp12, mlp1-learned"
-    assert rows.renamed(text, called) == "MLP1: `train@mlp1-0`, step, MLP2; reports/mlp1.csv, mlp12, mlp1-learned"
-    assert (
-        rows.model("train-mlp1-mixed-0", called) == "MLP2, seed 0"
-        and rows.model("cluster-500", called) == "cluster-500"
-    )
+    assert tables.renamed(text, called) == "MLP1: `train@mlp1-0`, step, MLP2; reports/mlp1.csv, mlp12, mlp1-learned"
 
 
-def test_costs_have_a_line_a_stage_of_each_table(least):
+def test_costs_are_gathered_from_what_ran_here_and_have_a_line_a_stage_of_each_table(least, tmp_path):
+    """Of what did not run here, the line that was there is kept."""
     folder, render = least
     (folder / "costs.csv").write_text(COSTS)
-    text = section(" ".join(render().split()), "cost")
-    cells = ["Table 1, today's recipe", "2", "900", "MLP1, seed 0", "600", "512"]
-    row = re.search(r'<th scope="row">train</th>(.*?)</tr>', html.unescape(text))[1]
-    assert [cell for cell in re.findall(r"<td[^>]*>(.*?)</td>", row) if cell] == cells
-    assert "together took 15 minutes" in text
+    (tmp_path / "timings" / "table1").mkdir(parents=True)
+    spent = {"stage": "train", "name": "mlp1", "seed": 0, "seconds": 600.04, "words_per_second": 18000, "cores": 2}
+    (tmp_path / "timings" / "table1" / "train-mlp1-0.json").write_text(json.dumps(spent))
+    gathered = costs.gather(tmp_path / "timings", folder / "costs.csv")
+    assert gathered.set_index("item").loc["train-mlp1-0", ["seconds", "words_per_second"]].tolist() == [600.0, 18000]
+    gathered.to_csv(folder / "costs.csv", index=False)
+    text = render()
+    expected = ["train", "Table 1, today's recipe", "2", "900", "MLP1, seed 0", "600", "512"]
+    assert expected in cells(text)["Cost by stage"] and "together took 15 minutes" in plain(text)
 
 
-def test_costs_are_gathered_from_what_ran_here_and_kept_of_what_did_not(tmp_path):
-    (tmp_path / "costs.csv").write_text(COSTS)
-    (tmp_path / "table1").mkdir()
-    spent = {"stage": "train", "name": "mlp1", "seed": 0, "seconds": 50.06, "words_per_second": 18000, "cores": 2}
-    (tmp_path / "table1" / "train-mlp1-0.json").write_text(json.dumps(spent))
-    gathered = costs.gather(tmp_path, tmp_path / "costs.csv").set_index("item")
-    assert gathered.loc["train-mlp1-0", ["seconds", "words_per_second"]].tolist() == [50.1, 18000]
-    assert gathered.loc["train-mlp3-0", "seconds"] == 300 and len(gathered) == 4
-
-
-def test_what_was_measured_of_speed_stands_there(written):
+def test_what_was_measured_of_speed_stands_there(written, shown):
     """Each part of the benchmark with its text and its table, and the claims about time."""
-    text = html.unescape(written.read_text(encoding="utf-8"))
+    text = html.unescape(section(written.read_text(encoding="utf-8"), "speed"))
     for part in pd.read_csv(REPORTS / "benchmark" / "parts.csv").itertuples():
-        assert f"<h3>{part.title}</h3>" in text and part.text.split("\n")[0] in text
-        assert f'<a href="benchmark/{part.part}.csv">' in section(text, "speed")
-    share = (
-        pd.read_csv(REPORTS / "benchmark" / "parallel.csv")
-        .query("softmax == 'full' and way == 'ParameterParallel' and processes == 2")["share of time"]
-        .item()
-    )
-    assert f"{share:.3g} <span class=" in section(text, "claims")
-
-
-def test_what_came_after_stands_there(written):
-    """Each model of the timeline with its test perplexity, the steps, and the comparisons with their intervals."""
-    text = section(html.unescape(written.read_text(encoding="utf-8")), "later")
-    timeline, steps = (pd.read_csv(REPORTS / "timeline" / f"{name}.csv") for name in ("timeline", "steps"))
-    for line in timeline.to_dict("records"):
-        assert re.search(
-            rf'<th scope="row">{re.escape(line["row"])}(?:(?!</tr>).)*<td>{line["test"]:.1f}', text, re.DOTALL
-        )
-    pairs = pd.read_csv(REPORTS / "claims" / "later" / "exploratory.csv")["says"]
-    assert all(says in text for says in (*steps["what"], *pairs)) and "<svg" in text
+        assert shown[part.title] and part.text.split("\n")[0] in text
+        assert f'<a href="benchmark/{part.part}.csv">' in text
+    runs = pd.read_csv(REPORTS / "benchmark" / "parallel.csv")
+    share = runs.query("softmax == 'full' and way == 'ParameterParallel' and processes == 2")["share of time"].item()
+    assert shown["Claims about time"][0][-1] == f"{share:.3g} {'yes' if share <= 1 / 15 else 'no'}"
 
 
 def test_a_figure_is_the_same_for_the_same_data_and_takes_the_colour_of_the_text():
@@ -266,22 +257,13 @@ def test_a_figure_is_the_same_for_the_same_data_and_takes_the_colour_of_the_text
     assert one == two and "currentColor" in one and style.INK not in one
     ids = set(re.findall(r'id="([^"]+)"', style.inline(one, "grid")))
     assert ids and all(name.startswith("grid-") for name in ids)
-
-
-def test_a_figure_says_from_which_width_on_its_smallest_text_is_legible():
-    texts = '<text style="font-size: 10px"/><text style="font: italic 6px x"/>'
-    shown = style.inline(f'<svg width="400pt" viewBox="0 0 400 300">{texts}</svg>', "plane")
-    assert "--least: 600px" in shown and 'role="img" aria-labelledby="plane-caption"' in shown and "400pt" not in shown
+    assert "--least: " in style.inline(one, "grid")  # the width from which on its smallest text is legible
 
 
 def test_a_search_is_a_map_of_two_values_or_lines_through_more():
-    table = pd.DataFrame(
-        [
-            (str(job), rate, size, "search", 300.0 + 10 * job, 280.0)
-            for job, (rate, size) in enumerate(itertools.product(["1e-3", "2e-4"], ["10", "5"]))
-        ],
-        columns=["job", "rate", "size", "+search", "valid", "valid_seen"],
-    )
+    settings = itertools.product(["1e-3", "2e-4"], ["10", "5"])
+    lines = [(str(job), *setting, 300.0 + 10 * job, 280.0) for job, setting in enumerate(settings)]
+    table = pd.DataFrame(lines, columns=["job", "rate", "size", "valid", "valid_seen"])
     two = figures.search(table)
     assert two.index("2e-4") < two.index("1e-3") and ">320<" in two  # by size, not by letters
     three = figures.search(table.assign(direct=["yes", "no", "yes", "no"])[[*table.columns[:3], "direct", "valid"]])
@@ -289,6 +271,24 @@ def test_a_search_is_a_map_of_two_values_or_lines_through_more():
     seeds = figures.over_seeds(table.rename(columns={"size": "seed"}))
     assert seeds["valid"].tolist() == [305.0, 325.0] and seeds["seeds"].tolist() == [2, 2]
     assert "seed" not in figures.search(table.rename(columns={"size": "seed"}))
+
+
+def test_every_colour_of_text_stands_out_from_the_ground(written):
+    """WCAG's contrast of 4.5 to 1, in the light and in the dark."""
+
+    def luminance(colour: str) -> float:
+        digits = colour if len(colour) == 6 else "".join(2 * digit for digit in colour)
+        parts = [int(digits[at : at + 2], 16) / 255 for at in (0, 2, 4)]
+        linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    schemes = re.findall(r":root \{(.*?)\}", written.read_text(encoding="utf-8"))
+    assert len(schemes) == 2
+    for scheme in schemes:
+        colours = {name: luminance(colour) for name, colour in re.findall(r"--(\w+): #(\w+)", scheme)}
+        for name in ("ink", "soft", "good", "bad"):
+            dark, light = sorted((colours["ground"], colours[name]))
+            assert (light + 0.05) / (dark + 0.05) >= 4.5, name
 
 
 @pytest.fixture(scope="module")
@@ -318,8 +318,7 @@ return {width: document.documentElement.scrollWidth,
             width: svg.getBoundingClientRect().width, height: svg.getBoundingClientRect().height,
             marks: svg.querySelectorAll('path, use, text').length,
             text: Math.min(...[...svg.querySelectorAll('text')].map(size))})),
-        colours: Object.fromEntries(['ground', 'ink', 'soft', 'good', 'bad'].map(
-            name => [name, style.getPropertyValue('--' + name).trim()])),
+        ground: style.getPropertyValue('--ground').trim(),
         overflow: [...document.querySelectorAll('.wide')].map(box => getComputedStyle(box).overflowX),
         right: Math.max(...[...document.querySelectorAll('table, figure svg')].map(
             each => each.getBoundingClientRect().right)),
@@ -357,7 +356,7 @@ def test_in_a_browser_it_is_whole_and_quiet(browser, written):
         assert len(figures) == written.read_text().count("<figure")
         assert all(each["width"] > 200 and each["height"] > 100 and each["marks"] > 10 for each in figures), name
         assert all(each["text"] >= 8 for each in figures), [each["text"] for each in figures]
-    assert seen["desk"]["colours"] != seen["phone"]["colours"]
+    assert seen["desk"]["ground"] != seen["phone"]["ground"]
     for drawn in browser.find_elements("tag name", "figure"):
         svg, caption = (drawn.find_element("tag name", name) for name in ("svg", "figcaption"))
         assert svg.aria_role in ("img", "image") and svg.accessible_name == caption.text != ""
@@ -368,24 +367,6 @@ def test_in_a_browser_it_is_whole_and_quiet(browser, written):
 
 
 @pytest.mark.peers
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_every_colour_of_text_stands_out_from_the_ground(browser, written, scheme):
-    """WCAG's contrast of 4.5 to 1."""
-
-    def luminance(colour: str) -> float:
-        digits = colour[1:] if len(colour) == 7 else "".join(2 * digit for digit in colour[1:])
-        parts = [int(digits[at : at + 2], 16) / 255 for at in (0, 2, 4)]
-        linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
-        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-    colours = look(browser, written, 1280, scheme)["colours"]
-    ground = luminance(colours.pop("ground"))
-    for name, colour in colours.items():
-        dark, light = sorted((ground, luminance(colour)))
-        assert (light + 0.05) / (dark + 0.05) >= 4.5, name
-
-
-@pytest.mark.peers
 def test_on_paper_nothing_is_cut_off_and_the_shades_stay(browser, written):
     """718 pixels: A4 less a margin of a centimetre. Whoever reads in the dark prints on white all the same."""
     seen = look(browser, written, 718, "dark", "print")
@@ -393,75 +374,38 @@ def test_on_paper_nothing_is_cut_off_and_the_shades_stay(browser, written):
     assert {adjust for adjust, _ in seen["shades"]} == {"exact"}
     assert all(ground != "rgba(0, 0, 0, 0)" for _, ground in seen["shades"])
     assert len(seen["shades"]) == written.read_text(encoding="utf-8").count('style="--below: ') >= 21
-    assert seen["colours"]["ground"] == "#fff"
+    assert seen["ground"] == "#fff"
 
 
-# Opens every fold; of what scrolls sideways, what it shows.
-WIDE = """
+BOX = "const box = document.querySelector(arguments[0]).getBoundingClientRect(); return [box.top, box.bottom];"
+# With every fold open, of each box that is narrower than its table or figure, scrolled to its end: how far the first
+# cell of each row is from the left edge, whether figures shine through it, and how much is left for the figures.
+SCROLLED = """
 document.querySelectorAll('details').forEach(fold => fold.open = true);
-return {page: [document.documentElement.scrollWidth, innerWidth],
-        wide: [...document.querySelectorAll('.wide')].filter(box => box.scrollWidth > box.clientWidth).map(
-            box => (box.firstElementChild.ariaLabel || box.parentNode.id))};
-"""
-
-
-@pytest.mark.peers
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 390])
-def test_nothing_is_wider_than_the_window(browser, written, width, scheme):
-    """With every fold open; on a phone tables and figures scroll in boxes of their own."""
-    look(browser, written, width, scheme)
-    seen = browser.execute_script(WIDE)
-    assert seen["page"][0] <= seen["page"][1] == width
-    assert not seen["wide"] if width == 1280 else len(seen["wide"]) > 10
-
-
-@pytest.mark.peers
-def test_the_first_screen_shows_what_came_out(browser, written):
-    """The answer in words and the table, under the list of contents."""
-    look(browser, written, 1280, height=900)
-    bottom = "return document.querySelector(arguments[0]).getBoundingClientRect().bottom"
-    assert browser.execute_script(bottom, ".totals table") <= 900
-
-
-EDGES = """
-return ['nav', '#words'].map(each => document.querySelector(each).getBoundingClientRect()).map(
-    box => [box.top, box.bottom]);
-"""
-
-
-@pytest.mark.peers
-def test_the_list_of_contents_stays_at_the_top(browser, written):
-    for width in (1280, 390):
-        look(browser, written, width)
-        browser.execute_script("document.querySelector('nav a[href=\"#words\"]').click()")
-        (top, bottom), (section, _) = browser.execute_script(EDGES)
-        assert top == 0 and bottom <= section < 200
-
-
-# Of each table that is wider than its box, scrolled to its end: how far the first cell of each row is from the box's
-# left edge, whether the figures shine through it, and how much of the box is left for the figures.
-STUCK = """
-document.querySelectorAll('details').forEach(fold => fold.open = true);
-return [...document.querySelectorAll('.wide')].filter(box => box.tagName && box.querySelector('table')
-        && box.scrollWidth > box.clientWidth).map(box => {
+return [...document.querySelectorAll('.wide')].filter(box => box.scrollWidth > box.clientWidth).map(box => {
     box.scrollLeft = box.scrollWidth;
     const edge = box.getBoundingClientRect(), heads = [...box.querySelectorAll('tr')].map(row => row.cells[0]);
-    return {off: Math.max(...heads.map(head => Math.abs(head.getBoundingClientRect().left - edge.left))),
+    return {off: Math.max(0, ...heads.map(head => Math.abs(head.getBoundingClientRect().left - edge.left))),
             ground: heads.every(head => getComputedStyle(head).backgroundColor !== 'rgba(0, 0, 0, 0)'),
-            left: Math.min(...heads.map(head => edge.right - head.getBoundingClientRect().right)),
-            scrolled: box.scrollLeft};
+            left: Math.min(...heads.map(head => edge.right - head.getBoundingClientRect().right), 999)};
 });
 """
 
 
 @pytest.mark.peers
-def test_on_a_phone_the_names_of_the_rows_stay_while_the_figures_scroll(browser, written):
-    look(browser, written, 390)
-    tables = browser.execute_script(STUCK)
-    assert len(tables) > 10
-    for table in tables:
-        assert table["scrolled"] > 0 and table["off"] < 1 and table["ground"] and table["left"] > 150, table
+@pytest.mark.parametrize("width", [1280, 390])
+def test_it_fits_the_window(browser, written, width):
+    """A wide window first shows the answer in words and the table. The contents stay at the top. On a phone tables and
+    figures scroll in boxes of their own, and the names of the rows stay."""
+    look(browser, written, width, height=900)
+    assert width == 390 or browser.execute_script(BOX, ".totals table")[1] <= 900
+    browser.execute_script("document.querySelector('nav a[href=\"#words\"]').click()")
+    (top, bottom), (section, _) = (browser.execute_script(BOX, each) for each in ("nav", "#words"))
+    assert top == 0 and bottom <= section < 200
+    boxes = browser.execute_script(SCROLLED)
+    assert browser.execute_script("return document.documentElement.scrollWidth") <= width
+    assert not boxes if width == 1280 else len(boxes) > 10
+    assert all(box["off"] < 1 and box["ground"] and box["left"] > 150 for box in boxes), boxes
 
 
 # A click on the head of a column of the table that has a title; what its cells show then.

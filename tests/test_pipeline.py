@@ -67,8 +67,11 @@ class Project:
         return set(re.findall(r"Running stage '([^']+)'", self.run("dvc", "repro", *more)))
 
     def edit(self, name: str, **values) -> None:
+        """Gives keys of a file of conf/ other values; of a list's entry those of its keys that are given."""
         path = self.folder / "conf" / f"{name}.yaml"
-        path.write_text(yaml.safe_dump(yaml.safe_load(path.read_text()) | values, sort_keys=False))
+        there = yaml.safe_load(path.read_text())
+        values = {key: there[key] | value if isinstance(value, dict) else value for key, value in values.items()}
+        path.write_text(yaml.safe_dump(there | values, sort_keys=False))
 
 
 @pytest.fixture(scope="module")
@@ -82,8 +85,8 @@ def project(tmp_path_factory, brown_raw):
     project.edit("recipe/modern", epochs=1, batch=64, samples=50)
     project.edit("table/table1", seeds=[0])
     project.edit("cluster", passes=1)
-    for model in ("mlp1", "mlp3", "mlp5", "mlp7", "mlp9"):
-        project.edit(f"model/{model}", m=2, **({} if model == "mlp3" else {"h": 3}))
+    tiny = {name: {"m": 2, "h": 3} for name in ("mlp1", "mlp5", "mlp7", "mlp9")}
+    project.edit("models", **tiny, mlp3={"m": 2})
     (folder / ".venv").symlink_to(sys.prefix)
     project.run("git", "init", "--quiet")
     project.run("git", "-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-qm", "x", "--allow-empty")
@@ -211,7 +214,7 @@ def test_an_archive_without_git_below_any_path_that_then_moves(project, tmp_path
     left = shutil.ignore_patterns(".git", "config.local", "mlflow.db", "opened", "outputs")
     shutil.copytree(project.folder, old, symlinks=True, ignore=left)
     archive = Project(old)
-    archive.edit("model/mlp5", h=5)
+    archive.edit("models", mlp5={"h": 5})
     ran = re.findall(r"Running stage '([^']+)'", archive.run("make", "--assume-old=.venv/installed", "repro"))
     assert {"train@mlp5-0", "mix@mlp5-mixed-0", "report"} <= set(ran) and "train@mlp9-0" not in ran
     client = MlflowClient(f"sqlite:///{old / 'mlflow.db'}")
@@ -230,7 +233,7 @@ def test_one_stage_after_another_gives_the_same_bits(project):
 
 
 def test_an_edited_model_reruns_itself_its_mixture_and_the_reports(project):
-    project.edit("model/mlp5", h=4)
+    project.edit("models", mlp5={"h": 4})
     assert project.repro() == {"train@mlp5-0", "mix@mlp5-mixed-0", "report", "claims"}
 
 
@@ -296,11 +299,11 @@ def test_dvc_shows_compares_and_queues(project):
     assert "train@mlp9-0" in project.run("dvc", "dag")
     made_from = set(re.findall(r'"([^"]+)"', project.run("dvc", "dag", "--dot", "mix@mlp9-mixed-0")))
     assert made_from == {"preprocess", "download", "train@mlp9-0", "ngram@interpolated3", "mix@mlp9-mixed-0"}
-    project.edit("model/mlp7", m=3)
+    project.edit("models", mlp7={"m": 3})
     changed = json.loads(project.run("dvc", "params", "diff", "--json"))
-    assert changed["conf/model/mlp7.yaml"] == {"m": {"old": 2, "new": 3, "diff": 1}}
-    project.edit("model/mlp7", m=2)
-    project.run("dvc", "exp", "run", "--queue", "--name", "wider", "-S", "conf/model/mlp7.yaml:m=3", "report")
+    assert changed["conf/models.yaml"] == {"mlp7.m": {"old": 2, "new": 3, "diff": 1}}
+    project.edit("models", mlp7={"m": 2})
+    project.run("dvc", "exp", "run", "--queue", "--name", "wider", "-S", "conf/models.yaml:mlp7.m=3", "report")
     project.run("dvc", "exp", "run", "--run-all")
     difference = json.loads(project.run("dvc", "metrics", "diff", "HEAD", "wider", "--json"))
     assert difference["reports/metrics.json"]["mlp7.test_raw"]["diff"] != 0

@@ -5,38 +5,29 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 
 import pytest
 from sqlalchemy.exc import OperationalError
 
 from pipeline.config.base import ROOT
-from pipeline.data.errors import InputError
 from pipeline.data.files import write_json
-from pipeline.running import places, tracking
+from pipeline.running import stage, tracking
 
 
 def test_what_a_killed_process_left_half_written_is_removed(tmp_path):
     """And nothing else: names that only look alike stay."""
     out, timing = tmp_path / "out", tmp_path / "timings" / "a.json"
-    half = [out / ".metrics.json.abc_1234.json", tmp_path / "timings" / ".a.json.12345678.json"]
-    others = [
-        *(out / name for name in (".hydra", ".metrics.json", ".config.settings", ".a.json.abc_1234.csv", "a.json")),
-        tmp_path / "timings" / ".b.json.12345678.json",
-        tmp_path / ".out-mysaving" / "thesis.txt",
-    ]
+    half = [out / ".metrics.json.abc_1234.json", timing.with_name(".a.json.12345678.json")]
+    others = [out / name for name in (".hydra", ".metrics.json", ".config.settings", "a.json")]
+    others += [timing.with_name(".b.json.12345678.json"), tmp_path / ".out-mysaving" / "thesis.txt"]
     for file in (*half, *others, tmp_path / ".out-abc_1234" / "whole" / "ca01"):
         file.parent.mkdir(parents=True, exist_ok=True)
         file.touch()
-    with places.claimed(out, timing):
+    with stage.claimed(out, timing):
         write_json(out / "run.json", {})
     assert not any(file.exists() for file in half) and not (tmp_path / ".out-abc_1234").exists()
     assert all(file.exists() for file in others) and (out / "run.json").is_file()
-
-
-def test_a_folder_that_was_claimed_for_nothing_is_gone(tmp_path):
-    with pytest.raises(InputError), places.claimed(tmp_path / "out"):
-        raise InputError("nothing to write")
-    assert not (tmp_path / "out").exists()
 
 
 def test_a_database_that_cannot_be_opened_is_said_at_once(tmp_path, monkeypatch):
@@ -81,6 +72,14 @@ def test_no_message_shows_the_password(monkeypatch, uri, said):
     monkeypatch.setenv("MLFLOW_TRACKING_URI", uri)
     line = tracking.line(OSError(said))
     assert "cret" not in line and "***" in line
+
+
+def test_what_a_library_of_mlflows_warns_of_is_no_error():
+    """Also with PYTHONWARNINGS=error."""
+    run = tracking.Run()
+    with warnings.catch_warnings(action="error"):
+        run.call(lambda: warnings.warn("will be dropped", FutureWarning, stacklevel=1))
+    assert run.tracked
 
 
 def test_an_archive_has_no_commit_wherever_it_is_unpacked(tmp_path, monkeypatch):

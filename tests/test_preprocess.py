@@ -16,7 +16,7 @@ from pipeline.core.text.build import reader
 from pipeline.core.text.pieces import stream
 from pipeline.data.corpus import read_corpus
 from pipeline.data.errors import InputError
-from pipeline.models import user_text
+from pipeline.models.tokeniser import Tokeniser
 
 
 def preprocessed(tmp_path, *overrides):
@@ -56,6 +56,19 @@ def test_a_vocabulary_of_the_training_file_alone(tmp_path):
     found = preprocessed(tmp_path, splits, "corpus.marks=[]", "corpus.rare=0", "corpus.vocabulary_from=train")
     assert found.vocabulary == ["<unk>", "b", "a", "<text>"]
     assert words_by_split(found) == {"train": "a b b", "valid": "<unk> <unk> <unk> b", "test": "<unk> a"}
+
+
+def test_tokenised_text_a_vocabulary_of_a_size_and_a_stream_without_marks(tmp_path):
+    splits = three_files(tmp_path, train="a b <unk>\n\nb c\n", valid="a d\n", test="b\n")
+    given = [splits, "corpus.format=tokens", "corpus.rare=0"]
+    found = preprocessed(tmp_path, *given, "corpus.marks=[]", "corpus.size=4")
+    assert found.vocabulary == ["<unk>", "b", "a", "<text>"]
+    assert words_by_split(found) == {"train": "a b <unk> b <unk>", "valid": "a <unk>", "test": "b"}
+    found = preprocessed(tmp_path, *given, "corpus.marks=[paragraph]")
+    assert [len(found.ids(split)) for split in SPLITS] == [8, 3, 2]
+    (tmp_path / "text" / "another test.txt").write_text("c\n")
+    with pytest.raises(InputError, match=r"2 files match corpus\.splits\.test="):
+        preprocessed(tmp_path, splits.replace("test: ", "test: .*"))
 
 
 def lines_of(path, encoding="utf-8"):
@@ -102,7 +115,7 @@ def test_an_encoding_and_its_mark(tmp_path, encoding):
     [
         (["corpus=text", "corpus.raw=HERE/rare.text"], "100% of training's words are unknown"),
         (["corpus=text", "corpus.raw=HERE/nowhere"], "/nowhere: no such file or folder"),
-        (["corpus=text", "corpus.raw=HERE/pipe"], "/pipe: is neither file nor folder"),
+        (["corpus=text", "corpus.raw=HERE/pipe"], "/pipe: no such file or folder"),
         (["corpus=text", "corpus.raw=HERE"], r"there: a\.md, b\.md"),
         (["corpus=text", "corpus.raw=HERE/latin.text"], r"latin\.text, line 3: not utf-8"),
         (["corpus=text", "corpus.raw=HERE/nothing.text"], r"nothing\.text: no words in it"),
@@ -131,8 +144,8 @@ def test_a_users_text_is_read_as_the_corpus_was(tmp_path, form):
     text = "It rained , a\x85lot .\n\n\nIt did\u2028not . \nRain"
     splits = three_files(tmp_path, train="It rained .\n" * 30, valid="It did .\n", test=text)
     found = preprocessed(tmp_path, splits, f"corpus.format={form}", "corpus.rare=0")
-    words = user_text.words_of(text, found, tokens=form == "tokens")
-    assert user_text.ids_of(words, found).tolist() == found.test.tolist()
+    tokeniser = Tokeniser(found)
+    assert tokeniser.ids(tokeniser.words(text, tokens=form == "tokens")).tolist() == found.test.tolist()
 
 
 @pytest.mark.parametrize(
@@ -157,7 +170,7 @@ def test_accents_typed_apart_are_the_same_word(tmp_path):
     found = preprocessed(tmp_path)
     assert set(found.vocabulary) == {"<unk>", "<p>", "<text>", "Le", "café", "."}
     for spelled in ("café", "cafe\u0301", "\ufeffcafé"):
-        assert user_text.words_of(spelled, found)[0] == "café"
+        assert Tokeniser(found).words(spelled)[0] == "café"
     assert "cafe\u0301" in preprocessed(tmp_path, "corpus.normalise=false").vocabulary
 
 
@@ -178,7 +191,7 @@ def test_lines_end_and_files_are_put_together_in_several_ways(tmp_path, ends):
     found = preprocessed(tmp_path, "corpus.rare=0")
     assert set(found.vocabulary) == {"<unk>", "<p>", "<text>", "It", "rained", "did", "."}
     assert found.counts["paragraphs"] == 51
-    assert user_text.words_of(f"It{ends}{ends}did", found) == ["It", "<p>", "did", "<p>"]
+    assert Tokeniser(found).words(f"It{ends}{ends}did") == ["It", "<p>", "did", "<p>"]
 
 
 def test_names_of_files_need_not_be_utf8(tmp_path):
@@ -191,4 +204,4 @@ def test_names_of_files_need_not_be_utf8(tmp_path):
 def test_half_a_character_is_no_text(tmp_path):
     (tmp_path / "text").write_text("It rained. " * 50)
     with pytest.raises(InputError, match="half a character, or a byte that is not UTF-8"):
-        user_text.words_of(os.fsdecode(b"caf\xe9"), preprocessed(tmp_path))
+        Tokeniser(preprocessed(tmp_path)).words(os.fsdecode(b"caf\xe9"))

@@ -9,21 +9,29 @@ import subprocess
 
 import pandas as pd
 import pytest
-import yaml
 from conftest import composed, settings
 from dvc.repo import Repo
 
 from pipeline import claims
 from pipeline.commands import verify
-from pipeline.config.tables import Table
+from pipeline.config import groups
 from pipeline.data.errors import InputError
 from pipeline.reporting import prose
 from pipeline.running import tracking
 from pipeline.running.app import ROOT
 
 PIPELINES = ["dvc.yaml", *sorted(str(file.relative_to(ROOT)) for file in ROOT.glob("experiments/*/dvc.yaml"))]
+PAGE = "experiments/page/dvc.yaml"
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def stages():
+    """Every stage as DVC reads it, by the name that `dvc repro` takes."""
+    with Repo(ROOT) as repo:
+        loaded = [(file, stage) for file in PIPELINES for stage in repo.stage.load_all(str(ROOT / file))]
+    return {stage.name if file == "dvc.yaml" else f"{file}:{stage.name}": stage for file, stage in loaded}
 
 
 def test_every_make_target_of_the_readme_exists():
@@ -32,11 +40,11 @@ def test_every_make_target_of_the_readme_exists():
     assert {a or b for a, b in named} <= targets
 
 
-STAGES = "|".join(file.stem for file in (ROOT / "conf").glob("*.yaml"))
+PROGRAMS = "|".join(file.stem for file in (ROOT / "conf").glob("*.yaml"))
 COMMANDS = [
     command
     for file in (ROOT / "README.md", *(ROOT / "docs").glob("*.md"))
-    for command in re.findall(rf"(?:-m pipeline\.|nplm )((?:{STAGES}) [^`#\n]*)", file.read_text(encoding="utf-8"))
+    for command in re.findall(rf"(?:-m pipeline\.|nplm )((?:{PROGRAMS}) [^`#\n]*)", file.read_text(encoding="utf-8"))
     if file.name != "extend.md"  # which another test follows step by step
     and "$" not in command  # a script of the shell: AP's, which test_preprocess.py reads
 ]
@@ -52,16 +60,14 @@ def test_every_command_of_a_stage_in_the_documentation_composes(command):
     composed(stage, *overrides)
 
 
-def test_every_stage_that_a_command_of_dvc_names_is_in_the_pipeline():
+def test_every_stage_that_a_command_of_dvc_names_is_in_the_pipeline(stages):
     """In the documentation, but for the page that adds stages, and in the Makefile."""
-    stages = {file.removesuffix("dvc.yaml"): yaml.safe_load((ROOT / file).read_text())["stages"] for file in PIPELINES}
     pages = [file.read_text(encoding="utf-8") for file in (ROOT / "docs").glob("*.md") if file.name != "extend.md"]
     text = "\n".join([MAKEFILE.replace("$(1)", "table2"), README, *pages])
     named = [name for words in re.findall(r"dvc repro((?: [\w./:@-]+)+)", text) for name in words.split()]
     assert {"preprocess", "train@mlp5-0"} <= set(named)
-    for name in named:
-        file, _, stage = name.rpartition(":")
-        assert name in PIPELINES or name[0] == "-" or stage.partition("@")[0] in stages[file.removesuffix("dvc.yaml")]
+    known = {*PIPELINES, *stages, *(name.partition("@")[0] for name in stages)}
+    assert not [name for name in named if name[0] != "-" and name not in known]
 
 
 ARCHITECTURES = {  # n, h, m, direct: Table 1, Table 2, and the figures of NIPS 2000, whose n counts the context alone
@@ -79,21 +85,11 @@ def test_a_model_of_the_paper_has_the_papers_architecture(name):
     assert model.family == ("energy" if name.startswith("cycling") else "feedforward")
 
 
-def table_of(name: str) -> Table:
-    """A table of conf/table, as the stages that take it see it."""
-    return settings("report", f"table={name}").table
-
-
 @pytest.mark.parametrize("name", ["table1", "table2", "table2-repeats", "ap", "beyond", "faithful", "faithful20"])
-def test_every_row_of_a_table_has_its_stage(name):
+def test_every_row_of_a_table_has_its_stage(name, stages):
     """What an error about missing predictions tells to run is there."""
-    listed = table_of(name)
-    with Repo(ROOT) as repo:
-        stages = {stage.addressing for stage in repo.stage.load_all(str(ROOT / listed.dvc))}
-    found = {os.path.relpath(stage, ROOT) if ":" in stage else stage for stage in stages}
-    for model, seeds in listed.names.items():
-        for stage in seeds.values():
-            assert not stage or stage in found, f"{model}: {stage} is none of {sorted(found)}"
+    made = [stage for seeds in settings("report", f"table={name}").table.names.values() for stage in seeds.values()]
+    assert not set(filter(None, made)) - stages.keys()
 
 
 JUDGED = [  # the claims of a file, on a table
@@ -111,28 +107,24 @@ def test_every_model_that_a_claim_names_is_in_its_table(said, table):
     named += [name for claim in config.epochs for name in (claim.quick, claim.slow)]
     assert set(named) | {claim.name for claim in config.falling} <= set(config.table.names)
     for claim in config.claims:
-        for split in claims.SPLITS:
+        for split in claims.BOTH:
             paper, least, most = claims.printed(claim, config.table.rows, split)
             assert least < paper < most or (claim.kind == "better" and math.isnan(paper))
 
 
-@pytest.mark.parametrize("file", PIPELINES)
-def test_a_mixture_depends_on_its_components(file):
+def test_a_mixture_depends_on_its_components(stages):
     """The stages as DVC reads them: of each that mixes, what its configuration names is what it waits for."""
-    with Repo(ROOT) as repo:
-        mixing = [stage for stage in repo.stage.load_all(str(ROOT / file)) if "-m pipeline.mix" in stage.cmd]
-    assert mixing or file == "experiments/page/dvc.yaml"
+    mixing = [stage for stage in stages.values() if "-m pipeline.mix" in stage.cmd]
+    assert len(mixing) > 20
     for stage in mixing:
         words = dict(word.partition("=")[::2] for word in stage.cmd.split())
-        mixture = yaml.safe_load((ROOT / "conf" / "mix" / f"{words['mix']}.yaml").read_text())
-        given = {"${network}": words.get("network", ""), "${seed}": words.get("seed", "0")}
-        read = {os.path.relpath(dependency.fs_path, ROOT) for dependency in stage.deps}
-        for part in mixture["components"]:
+        given = {"network": words.get("network", ""), "seed": words.get("seed", "0")}
+        paths = {os.path.relpath(dependency.fs_path, ROOT) for dependency in stage.deps}
+        for part in groups.composed("mix", words["mix"])["components"]:
             for key, value in given.items():
-                part = part.replace(key, value)
-            of_all_seeds = part.partition("/")[0]
-            ends = (f"/{part}", f"/{of_all_seeds}")
-            assert any(path.endswith(ends) for path in read), f"{stage.addressing} does not wait for {part}"
+                part = part.replace(f"${{{key}}}", value)
+            ends = (f"/{part}", f"/{part.partition('/')[0]}")  # or the folder of all seeds
+            assert any(path.endswith(ends) for path in paths), f"{stage.addressing} does not wait for {part}"
 
 
 def test_nothing_is_sent_anywhere():
@@ -145,17 +137,15 @@ def test_nothing_is_sent_anywhere():
 
 def test_the_locks_are_current():
     """A clone without data has nothing to do for Table 1 and the page."""
-    page = str(ROOT / "experiments" / "page" / "dvc.yaml")  # whose dependencies are what is committed
     with Repo(ROOT) as repo:
         assert not repo.reproduce([str(ROOT / "dvc.yaml")], dry=True, allow_missing=True)
-        assert not repo.reproduce([page], dry=True, allow_missing=True, single_item=True)
+        assert not repo.reproduce([str(ROOT / PAGE)], dry=True, allow_missing=True, single_item=True)
 
 
-def test_the_page_needs_nothing_but_what_is_committed():
+def test_the_page_needs_nothing_but_what_is_committed(stages):
     """So it can be made in a clone where only Table 2 was trained, without Brown."""
-    with Repo(ROOT) as repo:
-        stages = repo.stage.load_all(str(ROOT / "experiments" / "page" / "dvc.yaml"))
-    needed = {os.path.relpath(each.fs_path, ROOT) for stage in stages for each in stage.deps}
+    ours = [stage for name, stage in stages.items() if name.startswith(PAGE)]
+    needed = {os.path.relpath(each.fs_path, ROOT) for stage in ours for each in stage.deps}
     assert {"reports", "reports/table1.csv"} <= needed
     for path in needed:
         listed = subprocess.run(["git", "ls-files", path], cwd=ROOT, capture_output=True, text=True, check=True)

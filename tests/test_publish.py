@@ -1,6 +1,8 @@
 """What `nplm publish` reads from the results of stages and writes into a store: a few tiny results, really made."""
 
 import json
+import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -17,7 +19,7 @@ from pipeline import cluster, features, mix, ngram, out_of_vocabulary, train
 from pipeline.commands.__main__ import main
 from pipeline.data import record
 from pipeline.data.errors import InputError
-from pipeline.running import sweep, tracking
+from pipeline.running import tracking
 from pipeline.running.app import ROOT
 
 EXPERIMENT = "nplm-brown-20-texts"  # of the corpus `few`
@@ -29,40 +31,35 @@ rows:
 """
 
 
-def made_in(root: Path, few: Path) -> None:
-    """Results of each stage that has a run of its own, in the places that dvc.yaml gives them."""
-    (root / "data").mkdir(parents=True)
+@pytest.fixture(scope="module")
+def root(few, tmp_path_factory):
+    """Results of each stage that has a run of its own, in the places that dvc.yaml gives them, and the store that the
+    stages have logged into."""
+    root = tmp_path_factory.mktemp("root")
+    (root / "data").mkdir()
     (root / "data" / "brown").symlink_to(few)
     (root / "conf" / "table").mkdir(parents=True)
     (root / "conf" / "table" / "table1.yaml").write_text(ROWS)
 
-    def run(module, stage, out, timing, *overrides):
+    def run(module, out, timing, *overrides):
         where = [f"data={root}/data/brown", f"out={root}/{out}", f"timing={root}/timings/{timing}.json"]
-        module.main(settings(stage, *where, *overrides))
+        module.main(settings(module.__name__.removeprefix("pipeline."), *where, *overrides))
 
     tiny = ["model=mlp9", "model.m=3", "model.h=4", "recipe.epochs=2", "recipe.batch=64", "recipe.samples=100"]
     tiny.append(f"checkpoints={root}/checkpoints")
     predictions = f"predictions=[{root}/predictions/table1]"
-    for seed in (0, 1):
-        run(train, "train", f"predictions/table1/mlp9/{seed}", f"table1/train-{seed}", *tiny, f"seed={seed}")
-    run(train, "train", "predictions/faithful/mlp9/0", "faithful/train", *tiny, "recipe.epochs=1")  # of the same name
-    run(ngram, "ngram", "predictions/table1/kn3/0", "table1/ngram-kn3", "ngram=kn3")
     parts = ["mix=learned", "mix.components=[kn3/0,mlp9/0]", "name=best-ngram", predictions]
-    run(mix, "mix", "predictions/table1/best-ngram/0", "table1/mix-best-ngram", *parts)
-    run(cluster, "cluster", "clusters/brown/20", "table1/cluster-20", "classes=20", "passes=1")
-    run(features, "features", "features/svd3", "beyond/features", "m=3", "contexts=50")
-    out = "predictions/out_of_vocabulary/mlp9"
     network = ["network=mlp9/0", f"csv={root}/oov.csv", predictions]
-    run(out_of_vocabulary, "out_of_vocabulary", out, "table1/oov", *network)
-
-
-@pytest.fixture(scope="module")
-def root(few, tmp_path_factory):
-    """Results, and the store that their stages have logged into."""
-    root = tmp_path_factory.mktemp("root")
     with pytest.MonkeyPatch.context() as environment:
         environment.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{root / 'logged.db'}")
-        made_in(root, few)
+        for seed in (0, 1):
+            run(train, f"predictions/table1/mlp9/{seed}", f"table1/train-{seed}", *tiny, f"seed={seed}")
+        run(train, "predictions/faithful/mlp9/0", "faithful/train", *tiny, "recipe.epochs=1")  # of the same name
+        run(ngram, "predictions/table1/kn3/0", "table1/ngram-kn3", "ngram=kn3")
+        run(mix, "predictions/table1/best-ngram/0", "table1/mix-best-ngram", *parts)
+        run(cluster, "clusters/brown/20", "table1/cluster-20", "classes=20", "passes=1")
+        run(features, "features/svd3", "beyond/features", "m=3", "contexts=50")
+        run(out_of_vocabulary, "predictions/out_of_vocabulary/mlp9", "table1/oov", *network)
     return root
 
 
@@ -70,10 +67,8 @@ def root(few, tmp_path_factory):
 def copied(root, tmp_path, monkeypatch):
     """A root with one n-gram and one mixture alone, and an empty store."""
     for name in ("kn3", "best-ngram"):
-        for file in (root / "predictions" / "table1" / name).rglob("*.json"):
-            target = tmp_path / file.relative_to(root)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(file.read_bytes())
+        part = Path("predictions", "table1", name)
+        shutil.copytree(root / part, tmp_path / part, ignore=shutil.ignore_patterns("*.npy"))
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "brown").symlink_to(root / "data" / "brown")
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'mlflow.db'}")
@@ -99,61 +94,50 @@ def test_an_empty_store_gets_the_runs_that_their_stages_log(root, monkeypatch):
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{root / 'logged.db'}")
     by_stage = stored()
     publish(root)
-    assert stored().keys() == by_stage.keys()
-    assert len(by_stage) == 8
+    assert stored().keys() == by_stage.keys() and len(by_stage) == 8
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{root / 'empty.db'}")
     publish(root)
-    built = stored()
     publish(root)
-    assert stored().keys() == built.keys() == by_stage.keys()
-    client = tracking.open_store()
+    built = stored()
+    assert built.keys() == by_stage.keys()
     for key, run in built.items():
         assert (run.info.run_name, run.data.params) == (by_stage[key].info.run_name, by_stage[key].data.params)
-        assert run.data.metrics == pytest.approx(measured(by_stage[key])), run.info.run_name
+        logged = by_stage[key].data.metrics.items()
+        assert run.data.metrics == pytest.approx({name: value for name, value in logged if name[:7] != "system/"})
         assert run.inputs.dataset_inputs[0].dataset.name == "brown"
         assert run.data.tags.get(tracking.NOTE) == by_stage[key].data.tags.get(tracking.NOTE)
-        if run.data.tags["stage"] == "train":
-            epochs = client.get_metric_history(run.info.run_id, "curve/valid_perplexity")
-            assert [epoch.step for epoch in epochs] == list(range(1, int(run.data.params["recipe.epochs"]) + 1))
     notes = {run.data.tags.get(tracking.NOTE) for run in built.values()}
     papers = "MLP9. The paper's perplexity: train 175, valid 280, test 276."
     assert notes == {None, papers, "Kneser-Ney. No figure is printed."}
 
 
-def measured(run: Run) -> dict[str, float]:
-    """A run's metrics but for those of the machine."""
-    return {key: value for key, value in run.data.metrics.items() if not key.startswith("system/")}
-
-
-@pytest.mark.parametrize("name", ["mlp9-faithful", "best-ngram"])
-def test_a_published_model_says_what_the_command_says(root, tmp_path, monkeypatch, capsys, name):
-    """A network of another table than its namesake, and a mixture with its components."""
+def test_published_models_say_what_the_command_says(root, tmp_path, monkeypatch, capsys):
+    """A network of another table than its namesake, and a mixture; also beside somebody's own pipeline.py."""
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'mlflow.db'}")
-    publish(root, name)
-    assert f"{name}, is nplm@best, version 1" in capsys.readouterr().out
+    publish(root, "mlp9-faithful", "best-ngram")
+    assert re.search("2 models; .*, is nplm@best, version 1$", capsys.readouterr().out, re.MULTILINE)
+    client = tracking.open_store()
+    experiment = client.get_experiment_by_name(EXPERIMENT).experiment_id
+    models = {model.name: model for model in client.search_logged_models([experiment])}
+    (tmp_path / "text.txt").write_text("The jury said that it was fair.")
+    for own, table, name in (("mlp9", "faithful", "mlp9-faithful"), ("best-ngram", "table1", "best-ngram")):
+        place = ["--data", root / "data" / "brown", "--predictions", root / "predictions" / table]
+        assert main(["score", own, str(tmp_path / "text.txt"), "--format", "json", *map(str, place)]) == 0
+        scored = json.loads(capsys.readouterr().out)
+        loaded = mlflow.pyfunc.load_model(f"models:/{models[name].model_id}")
+        answer = loaded.predict(pd.DataFrame({"text": ["The jury said that it was fair.", " ", None, "a\0b"]}))
+        assert answer["perplexity"][0] == pytest.approx(scored["perplexity"], rel=1e-5)
+        assert [word["word"] for word in answer["words"][0]] == [row["word"] for row in scored["rows"]]
+        assert answer["words"][1:].tolist() == [[], [], []] and answer["perplexity"][1:].isna().all()
+        assert answer["error"][1:].astype(bool).all()
+        run = client.get_run(models[name].source_run_id).info
+        assert run.status == "FINISHED" and run.end_time < models[name].last_updated_timestamp
+        shutil.rmtree(local_file_uri_to_path(models[name].artifact_location))  # as when somebody deletes the artifacts
+    publish(root, "mlp9-faithful", "best-ngram")
+    assert "nplm@best, version 2" in capsys.readouterr().out
     (tmp_path / "pipeline.py").write_text("mine = True")
-    loaded = mlflow.pyfunc.load_model("models:/nplm@best")
     mine = "import sys; sys.path.insert(0, '.'); import mlflow, pipeline; mlflow.pyfunc.load_model('models:/nplm@best')"
     subprocess.run([sys.executable, "-c", f"{mine}; assert pipeline.mine"], cwd=tmp_path, check=True)
-    text = "The jury said that it was fair."
-    (tmp_path / "text.txt").write_text(text)
-    own, _, table = name.partition("-") if name != "best-ngram" else (name, "", "table1")
-    place = ["--data", root / "data" / "brown", "--predictions", root / "predictions" / table]
-    assert main(["score", own, str(tmp_path / "text.txt"), "--format", "json", *map(str, place)]) == 0
-    scored = json.loads(capsys.readouterr().out)
-    answer = loaded.predict(pd.DataFrame({"text": [text, " ", None, "a\0b"]}))
-    assert answer["perplexity"][0] == pytest.approx(scored["perplexity"], rel=1e-5)
-    assert [word["word"] for word in answer["words"][0]] == [row["word"] for row in scored["rows"]]
-    assert answer["words"][1:].tolist() == [[], [], []] and answer["perplexity"][1:].isna().all()
-    assert answer["error"][1:].astype(bool).all()
-    client = tracking.open_store()
-    (model,) = client.search_logged_models([client.get_experiment_by_name(EXPERIMENT).experiment_id])
-    run = client.get_run(model.source_run_id).info
-    assert run.status == "FINISHED" and run.end_time < model.last_updated_timestamp
-    shutil.rmtree(local_file_uri_to_path(model.artifact_location))  # as when the folder of artifacts is deleted
-    publish(root, name)
-    assert "nplm@best, version 2" in capsys.readouterr().out
-    assert mlflow.pyfunc.load_model("models:/nplm@best")
 
 
 def test_two_at_once_make_each_run_once_and_leave_others_alone(copied):
@@ -161,7 +145,7 @@ def test_two_at_once_make_each_run_once_and_leave_others_alone(copied):
     client = tracking.open_store()
     experiment = tracking.open_experiment(client, copied / "data" / "brown")
     by_hand = tracking.create(client, experiment, "by hand", {"model": "kn3"})
-    killed = client.create_run(experiment, tags={tracking.PROCESS: f"{tracking.platform.node()} 1 1"}).info.run_id
+    killed = client.create_run(experiment, tags={tracking.PROCESS: f"{platform.node()} 1 1"}).info.run_id
     command = [sys.executable, "-m", "pipeline.commands", "publish", "--root", str(copied), "--models"]
     started = [subprocess.Popen(command, cwd=ROOT) for _ in range(2)]
     assert [process.wait() for process in started] == [0, 0]
@@ -186,25 +170,19 @@ def test_a_path_that_no_address_can_hold_is_named(tmp_path, monkeypatch, sign):
 
 
 def test_a_grid_is_published_by_its_table(copied):
-    """Once; the multirun's own run is taken where it is there."""
+    """Once, a run with its jobs below."""
     (copied / "reports").mkdir()
-    for grid in ("depth", "width"):
-        table = f"job,model.h,+search,valid,valid_seen\n0,2,{grid},30.25,28\n1,4,{grid},,\n"
-        (copied / "reports" / f"search-{grid}.csv").write_text(table)
-    client = tracking.open_store()
-    experiment = tracking.open_experiment(client, copied / "data" / "brown")
-    swept = tracking.create(client, experiment, "train, a multirun", {"stage": "sweep"})
-    file = copied / "reports" / "search-width.csv"
-    sweep.log(swept, file, pd.read_csv(file), sweep.digest(file))
-    client.set_terminated(swept)
+    table = "job,model.h,+search,valid,valid_seen\n0,2,depth,30.25,28\n1,4,depth,,\n"
+    (copied / "reports" / "search-depth.csv").write_text(table)
     for _ in range(2):
         publish(copied)
-        runs = client.search_runs([experiment], "tags.stage = 'sweep'")
-        (parent,) = (run for run in runs if run.info.run_id != swept)
-        assert parent.info.run_name == "search-depth" and parent.data.metrics["best_valid"] == 30.25
-        jobs = client.search_runs([experiment], f"tags.`{tracking.PARENT}` = '{parent.info.run_id}'")
-        by_h = {run.data.params["model.h"]: run.data.metrics for run in jobs}
-        assert by_h == {"2": {"valid": 30.25, "valid_seen": 28}, "4": {}} and len(jobs) == 2
+    client = tracking.open_store()
+    experiment = client.get_experiment_by_name(EXPERIMENT).experiment_id
+    (parent,) = client.search_runs([experiment], "tags.stage = 'sweep'")
+    assert parent.info.run_name == "search-depth" and parent.data.metrics["best_valid"] == 30.25
+    jobs = client.search_runs([experiment], f"tags.`{tracking.PARENT}` = '{parent.info.run_id}'")
+    by_h = {run.data.params["model.h"]: run.data.metrics for run in jobs}
+    assert by_h == {"2": {"valid": 30.25, "valid_seen": 28}, "4": {}} and len(jobs) == 2
 
 
 def test_what_stops_a_publish_is_one_line(root, copied, capsys, monkeypatch):

@@ -1,4 +1,4 @@
-"""What a stream says again is found exactly, and what is left out is whole sentences."""
+"""Each run that a stream says again is known, and what is left out is whole sentences."""
 
 import json
 from itertools import chain
@@ -56,8 +56,8 @@ def test_sentences_half_of_which_stood_earlier_are_left_out():
         "he said to them that we met today .",
         "so then they met today .",
     )
-    found = repeats.without(whole, repeats.kept(whole, 3))
-    assert dict(zip(found.names, spoken(found), strict=True)) == {
+    left = repeats.without(whole, repeats.kept(whole, 3))
+    assert dict(zip(left.names, spoken(left), strict=True)) == {
         "a/0": "we met today . i agree ! <text>",
         "a/1": "they said : we met . <text>",
         "a/3": "why <text>",

@@ -11,8 +11,8 @@ from pipeline.config.tables import Mixed, Row, Table, read_tables
 from pipeline.data.corpus import SPLITS, Corpus
 from pipeline.data.errors import InputError
 from pipeline.data.predictions import write_predictions
-from pipeline.reporting import table, views
-from pipeline.reporting.cells import laid_out, latex, markdown
+from pipeline.reporting import table
+from pipeline.reporting.views import VIEWS, laid_out, latex, markdown
 from pipeline.running.app import ROOT
 
 
@@ -29,62 +29,72 @@ def built():
     return pd.DataFrame(both, columns=table.NAMES, index=["mlp1", "mlp2", "kn5"]).astype(table.TYPES)
 
 
-def test_ratios_are_to_the_same_tokens_of_the_yardstick(built):
-    ratios = table.ratios(built, ["kn5"])
-    assert ratios["row"].tolist() == ["MLP1", "MLP2"]
-    valid = ["valid_raw", "valid", "valid_seen", "paper_valid"]
-    assert ratios.loc["mlp1", valid].tolist() == pytest.approx([0.81, 0.8, 0.79, 0.85])
-    assert ratios.loc["mlp1", ["test_raw", "paper_test"]].tolist() == pytest.approx([0.7, 0.75])
-    assert ratios["reached"].tolist() == [True, False]
-    assert table.ratios(built, []).empty and table.ratios(built, ["kn3"]).empty
-    assert "0.850" in markdown(laid_out(ratios, views.RATIOS))
-
-
-def test_what_the_paper_does_not_print_is_not_reached_or_missed(built):
-    """NIPS 2000 prints test figures alone, some rows have none at all."""
-    ratios = table.ratios(built.assign(paper_valid=np.nan), ["kn5"])
-    assert ratios["reached"].tolist() == [True, True]  # MLP2 misses the ratio on validation alone
-    unprinted = table.ratios(built.assign(paper_valid=np.nan, paper_test=np.nan), ["kn5"])
-    view = laid_out(unprinted, views.RATIOS)
-    assert unprinted["reached"].isna().all() and "| yes" not in markdown(view)
-    assert list(report._without_blanks(view, compares=True)) == list(view)
-    assert not [each for each in report._without_blanks(view, compares=False) if "paper" in each or each == "reached"]
-
-
-def test_ratios_to_two_yardsticks_have_the_intervals_of_each(built):
+@pytest.fixture
+def ratios(built):
+    """To Kneser-Ney 5 and to MLP2, with intervals."""
     ends = {f"valid_to_{other}_{end}": 0.5 for other in ("kn5", "mlp2") for end in ("low", "high")}
     ends |= {"to_kn5_low": 0.68, "to_kn5_high": 0.72, "to_mlp2_low": 0.9, "to_mlp2_high": 1.1}
     intervals = pd.DataFrame(ends, index=["mlp1", "mlp2"])
-    ratios = table.ratios(built, ["kn5", "mlp2"], intervals)
-    assert ratios["over"].tolist() == ["kn5", "kn5", "mlp2", "mlp2"]
-    assert ratios["test_low"].tolist() == [0.68, 0.68, 0.9, 0.9]
-    _, (_, _, kn5), (_, _, mlp2) = report._views(built, built[:0], ratios, built, True, True)
+
+    def call(*over: str, **papers: float) -> pd.DataFrame:
+        return table.ratios(built.assign(**papers), over, intervals)
+
+    return call
+
+
+def test_ratios_are_to_the_same_tokens_of_the_yardstick(ratios):
+    one = ratios("kn5")
+    assert one["row"].tolist() == ["MLP1", "MLP2"]
+    valid = ["valid_raw", "valid", "valid_seen", "paper_valid"]
+    assert one.loc["mlp1", valid].tolist() == pytest.approx([0.81, 0.8, 0.79, 0.85])
+    assert one.loc["mlp1", ["test_raw", "paper_test"]].tolist() == pytest.approx([0.7, 0.75])
+    assert one["reached"].tolist() == [True, False]
+    assert ratios().empty and ratios("kn3").empty
+    both = ratios("kn5", "mlp2")
+    assert both["over"].tolist() == ["kn5", "kn5", "mlp2", "mlp2"]
+    assert both["test_low"].tolist() == [0.68, 0.68, 0.9, 0.9]
+
+
+def test_what_the_paper_does_not_print_is_not_reached_or_missed(built, ratios):
+    """NIPS 2000 prints test figures alone, some rows have none at all. Then readers see no blank columns."""
+    assert ratios("kn5", paper_valid=np.nan)["reached"].tolist() == [True, True]  # MLP2 misses it on validation alone
+    unprinted = ratios("kn5", paper_valid=np.nan, paper_test=np.nan)
+    assert unprinted["reached"].isna().all()
+    for compares in (True, False):
+        *_, (_, _, view) = report.views_of(built, built[:0], unprinted, built, compares, True)
+        assert "| yes" not in markdown(view)
+        assert bool([head for head in view if "paper" in head or head == "reached"]) == compares
+
+
+def test_readers_see_the_ratios_to_each_yardstick_with_their_intervals(built, ratios):
+    _, (_, _, kn5), (_, _, mlp2) = report.views_of(built, built[:0], ratios("kn5", "mlp2"), built, True, True)
     assert "0.680 to 0.720" in markdown(kn5) and "0.900 to 1.100" in markdown(mlp2) and r"95 \%" in latex(mlp2)
+    assert "0.850" in markdown(kn5)
 
 
 def test_perplexities_of_another_corpus_are_not_compared(built):
-    same, other = (next(report._views(built, built[:0], pd.DataFrame(), built, True, of))[2] for of in (True, False))
-    assert "-53.3%" in markdown(same) and "against paper" in latex(same)
-    assert "%" not in markdown(other) and "against paper" not in latex(other)
+    views = [next(report.views_of(built, built[:0], pd.DataFrame(), built, True, of))[2] for of in (True, False)]
+    assert "-53.3%" in markdown(views[0]) and "against paper" in latex(views[0])
+    assert "%" not in markdown(views[1]) and "against paper" not in latex(views[1])
 
 
 def test_a_figure_that_the_paper_prints_with_a_decimal_keeps_it(built, tmp_path):
     built.assign(paper_test=345.8).round(4).to_csv(tmp_path / "table.csv", index_label="name")
-    shown = laid_out(table.read(tmp_path / "table.csv"), views.REPORT)
-    assert shown["test, paper"].map(str).tolist() == ["345.8"] * 3
-    assert laid_out(built, views.REPORT)["test, paper"].map(str).tolist() == ["150", "150", "200"]
+    shown = laid_out(table.read(tmp_path / "table.csv"), VIEWS["report"])
+    assert shown["test, paper"].tolist() == ["345.8"] * 3
+    assert laid_out(built, VIEWS["report"])["test, paper"].tolist() == ["150", "150", "200"]
 
 
 def test_the_committed_tables_for_readers_are_views_of_the_committed_csv_files():
     """Table 1 to the digit; its CSV file is rounded to four."""
     text = (ROOT / "reports" / "table1.md").read_text()
     shown, extra = (table.read(ROOT / "reports" / f"{name}.csv") for name in ("table1", "extra"))
-    for _, _, view in report._views(shown, extra, pd.DataFrame(), shown, True, True):
+    for _, _, view in report.views_of(shown, extra, pd.DataFrame(), shown, True, True):
         assert markdown(view) in text
 
 
 def test_the_registry_has_what_hydra_composes():
-    """The stages that take a table get it from Hydra, the views of it from the"""
+    """The stages that take a table get it from Hydra, the page and its like read the files."""
     for name, listed in read_tables(ROOT / "conf" / "table").items():
         assert listed == settings("report", f"table={name}").table
 
@@ -108,22 +118,11 @@ def filled(folder, corpus, stage, p, **config):
 
 def listed(folder, **changes):
     """A table of a network with two seeds and its mixture, and an n-gram, of which the paper prints one figure."""
-    return Table(
-        **{
-            "seeds": [0, 1],
-            "models": {"train": ["mlp1"], "ngram": ["kn3"]},
-            "mix": Mixed(networks=["mlp1"], ways=["mixed"]),
-            "also": [],
-            "rows": {"kn3": Row(row="Kneser-Ney"), "mlp1": Row(row="MLP1", valid=284.0)},
-            "yardsticks": ["kn3"],
-            "same_corpus": True,
-            "predictions": [str(folder)],
-            "dvc": "dvc.yaml",
-            "clusterings": [],
-            "training": "hand",
-        }
-        | changes
-    )
+    models = {"train": ["mlp1"], "ngram": ["kn3"]}
+    rows = {"kn3": Row(row="Kneser-Ney"), "mlp1": Row(row="MLP1", valid=284.0)}
+    given = {"seeds": [0, 1], "models": models, "mix": Mixed(networks=["mlp1"], ways=["mixed"]), "rows": rows}
+    given |= {"yardsticks": ["kn3"], "same_corpus": True, "dvc": "dvc.yaml", "training": "hand"}
+    return Table(predictions=[str(folder)], **given | changes)
 
 
 @pytest.fixture
@@ -137,25 +136,20 @@ def models(tmp_path, corpus):
     return tmp_path
 
 
-def test_a_network_is_the_mean_of_its_seeds(models, corpus):
-    built = table.build(listed(models), corpus)
-    line = built.loc["mlp1"]
-    assert line["seeds"] == 2 and line["train"] == pytest.approx(10)
-    # `<unk>` is the one unseen word, and validation has none of it: its share is nothing.
-    assert line["test_raw"] == pytest.approx((10 + 10 / 3) / 2)
-    assert line["test_sd"] == pytest.approx(np.std([line["test"] * 1.5, line["test"] * 0.5], ddof=1))
-    assert " ± " in markdown(laid_out(built, views.REPORT))
-
-
-def test_a_row_is_written_once_and_its_shape_is_what_its_stage_says(models, corpus):
-    """The paper's rows first, in its order; then what the lists have beside them."""
+def test_a_network_is_the_mean_of_its_seeds_and_its_shape_is_what_its_stage_says(models, corpus):
+    """The paper's rows stand first, in its order; then what the lists have beside them."""
     built = table.build(listed(models), corpus)
     assert built["row"].to_dict() == {"kn3": "Kneser-Ney", "mlp1": "MLP1", "mlp1-mixed": "mlp1-mixed"}
     assert built["model"].tolist() == ["ngram", "network", "network"]
     assert built.loc["mlp1", ["n", "h", "m", "direct", "mix"]].tolist() == [3, 8, 6, True, False]
     assert built.loc["mlp1-mixed", ["n", "h", "m", "direct", "mix"]].tolist() == [3, 8, 6, True, True]
     assert built.loc["kn3", "n"] == 3 and built.loc["kn3", ["c", "h", "m"]].isna().all()
-    assert built.loc["mlp1", "paper_valid"] == 284
+    line = built.loc["mlp1"]
+    assert line["seeds"] == 2 and line["paper_valid"] == 284 and line["train"] == pytest.approx(10)
+    # `<unk>` is the one unseen word, and validation has none of it: its share is nothing.
+    assert line["test_raw"] == pytest.approx((10 + 10 / 3) / 2)
+    assert line["test_sd"] == pytest.approx(np.std([line["test"] * 1.5, line["test"] * 0.5], ddof=1))
+    assert " ± " in markdown(laid_out(built, VIEWS["report"]))
 
 
 def test_a_row_without_predictions_names_the_stage_to_run(models, corpus):
@@ -179,13 +173,9 @@ def test_slips_of_a_report_are_named(slip, says):
         settings("report", slip)
 
 
-def test_a_row_that_nothing_makes_is_refused(models):
+def test_a_row_that_nothing_makes_and_predictions_of_another_corpus_are_refused(models, corpus):
     with pytest.raises(ValidationError, match=r"table: kn5: no stage of table\.models makes it"):
         listed(models, yardsticks=["kn5"])
-
-
-def test_predictions_of_another_corpus_are_refused(models, corpus):
-    filled(models / "kn3" / "0", corpus, "ngram", 0.2, ngram={"order": 3, "classes": 0})
     corpus.counts["digest"] = "y"
     with pytest.raises(InputError, match=r"kn3/0 was made from another corpus"):
         table.build(listed(models), corpus)

@@ -3,13 +3,12 @@
 import numpy as np
 import pytest
 import torch
-from conftest import drawn, settings
+from conftest import drawn, made_network, settings
 from test_families import SHAPES
 from test_ngrams import TRAIN, VALID, every_word_of
 from test_ngrams import V as WORDS
 
 from pipeline import shortlist as stage_of_lists
-from pipeline import train
 from pipeline.core.beyond import likeliest, shortlist
 from pipeline.core.networks.registry import build
 from pipeline.core.ngrams import interpolated
@@ -37,11 +36,11 @@ def every_word_by_list(network, trigram, size):
     own = torch.randint(WORDS, (len(CONTEXTS), network.architecture.n - 1), generator=torch.Generator().manual_seed(0))
     words, p = map(torch.from_numpy, likeliest.likeliest(trigram, CONTEXTS, size))
     otherwise = torch.from_numpy(likeliest.distributions(trigram, CONTEXTS)).log()
-    found = [
+    listed = [
         shortlist.log_probabilities(network, own, torch.full((len(own),), word), words, p, otherwise[:, word])
         for word in range(WORDS)
     ]
-    return network.distribution(own).exp(), torch.stack(found, 1).exp(), words
+    return network.distribution(own).exp(), torch.stack(listed, 1).exp(), words
 
 
 @pytest.mark.parametrize("name", ENERGY)
@@ -59,17 +58,16 @@ def test_with_all_words_on_the_list_it_is_the_network_and_with_some_it_sums_to_o
 
 
 def test_the_stage_scores_every_token(few, tmp_path):
-    tiny = ["model.h=4", "model.m=3", "recipe.epochs=1", "recipe.samples=100", f"data={few}"]
-    tiny.append(f"checkpoints={tmp_path}/checkpoints")
-    for model, name in (("cycling1", "cycling1/0"), ("mlp9", "mlp9/0")):
-        train.main(settings("train", f"model={model}", *tiny, f"out={tmp_path}/{name}"))
+    corpus = read_corpus(few)
+    for name in ("energy, v indexed", "feedforward"):
+        made_network(tmp_path / SHAPES[name].family / "0", corpus, SHAPES[name])
     given = [f"data={few}", f"predictions=[{tmp_path}]", f"out={tmp_path}/short/0", "size=50"]
-    stage_of_lists.main(settings("shortlist", *given, "network=cycling1/0"))
-    corpus, metrics = read_corpus(few), read_json(tmp_path / "short" / "0" / "metrics.json")
+    stage_of_lists.main(settings("shortlist", *given, "network=energy/0"))
+    metrics = read_json(tmp_path / "short" / "0" / "metrics.json")
     assert len(read_predictions(tmp_path / "short" / "0", "valid", len(corpus.valid)))
     assert 1 < metrics["test"] < len(corpus.vocabulary)
     for setting, says in (
-        ("network=mlp9/0", "network=mlp9/0: short lists are for the families that score pairs"),
+        ("network=feedforward/0", "network=feedforward/0: short lists are for the families that score pairs"),
         ("size=1000000", "size=1000000: from 1 to the"),
         ("ngram=kn5", "ngram.kind=kneser_ney: short lists are the interpolated trigram's"),
     ):

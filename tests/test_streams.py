@@ -12,7 +12,6 @@ from test_network import V
 from pipeline.core.networks.registry import build
 from pipeline.core.streams import network as streams
 from pipeline.core.training.batches import Streams
-from pipeline.models.by_name import NetworkModel
 
 IN_ORDER = [name for name, shape in SHAPES.items() if build(shape, V).in_order]
 MARK = 1
@@ -30,12 +29,12 @@ def stream():
 
 def word_by_word(network, stream):
     """log P of each word of a stream but the first, by reading one word after the other."""
-    found, state = [], None
+    log_p, state = [], None
     for word, following in pairwise(stream):
         z, state = network.read(torch.tensor([[int(word)]]), state)
         y = torch.nn.functional.linear(z[0, 0], network.output_weight, network.b)
-        found.append(torch.log_softmax(y, 0)[int(following)].item())
-    return np.array(found, dtype=np.float32)
+        log_p.append(torch.log_softmax(y, 0)[int(following)].item())
+    return np.array(log_p, dtype=np.float32)
 
 
 def test_scoring_reads_a_split_in_order_from_the_words_before_it(network, stream, monkeypatch):
@@ -109,9 +108,9 @@ def test_pieces_side_by_side_have_the_probabilities_of_one_after_the_other(monke
     monkeypatch.setattr(streams, "SIDE_BY_SIDE", 1)
     expected = network.score(stream, stream[:60], MARK)
     monkeypatch.setattr(streams, "SIDE_BY_SIDE", 7)
-    told = []
-    assert np.allclose(network.score(stream, stream[:60], MARK, progress=told.append), expected, atol=1e-4)
-    assert sum(told) == 400
+    shown = []
+    assert np.allclose(network.score(stream, stream[:60], MARK, progress=shown.append), expected, atol=1e-4)
+    assert sum(shown) == 400
     states = network.states(stream, stream[:60], MARK)
     y = torch.log_softmax(torch.nn.functional.linear(states, network.output_weight, network.b), 1)
     assert np.allclose(y.detach()[np.arange(400), stream], expected, atol=1e-4)
@@ -127,10 +126,3 @@ def test_weights_from_state_to_state_are_dropped(stream):
     assert not torch.allclose(first, second)
     network.eval()
     assert torch.equal(network.read(words, None)[0], network.read(words, None)[0])
-
-
-def test_a_users_text_is_read_after_one_mark_however_many_stand_before_it(network, stream):
-    """Commands put as many before a text as any window of context holds; training never shows so many."""
-    model, marks = NetworkModel(network, MARK), np.full(33, MARK)
-    assert np.allclose(model.log_probabilities(marks, stream), network.score(stream, stream[:0], MARK), atol=1e-6)
-    assert np.allclose(model.next(np.append(marks, stream)), network.next(stream, MARK), atol=1e-6)

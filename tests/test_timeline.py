@@ -13,14 +13,10 @@ from pipeline.reporting.table import NAMES
 
 TABLE = """seeds: [0]
 models: {{ngram: [one, two, three]}}
-mix: {{networks: [], ways: []}}
-also: []
 rows: {rows}
-yardsticks: []
 same_corpus: true
 predictions: []
 dvc: dvc.yaml
-clusterings: []
 training: hand
 csv: {name}/{name}.csv
 short: "{short}"

@@ -6,17 +6,16 @@ import socket
 import subprocess
 import sys
 import threading
-from urllib.request import Request, urlopen
 
 from conftest import settings
+from mlflow import MlflowClient
 from servers import free_port, wait_for
 
 from pipeline import ngram
+from pipeline.commands.__main__ import main
 from pipeline.running.app import ROOT
 
-
-def command(port: int) -> list[str]:
-    return [sys.executable, "-m", "pipeline.commands", "ui", "--port", str(port)]
+EXPERIMENT, ADDRESS = "nplm-brown-20-texts", "http://127.0.0.1"
 
 
 def test_the_address_that_it_prints_has_the_runs(stage, few, tmp_path, monkeypatch):
@@ -25,27 +24,19 @@ def test_the_address_that_it_prints_has_the_runs(stage, few, tmp_path, monkeypat
     ngram.main(settings("ngram", f"data={few}", f"out={tmp_path}/out", f"timing={tmp_path}/t.json"))
     port = free_port()
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    process = subprocess.Popen(command(port), cwd=ROOT, env=stage.environment, **pipes)
+    command = [sys.executable, "-m", "pipeline.commands", "ui", "--port", str(port)]
+    process = subprocess.Popen(command, cwd=ROOT, env=stage.environment, **pipes)
     watchdog = threading.Timer(600, process.kill)
     watchdog.start()
     try:
-        name, address, experiment = re.fullmatch(
-            r"(\S+): (http://127.0.0.1:\d+)/#/experiments/(\d+)/runs\?workflowType=machine_learning&viewStateShareKey=nplm\n",
-            process.stdout.readline(),
-        ).groups()
-        assert (name, address) == ("nplm-brown-20-texts", f"http://127.0.0.1:{port}")
-        wait_for(f"{address}/health")
-        asked = Request(f"{address}/api/2.0/mlflow/runs/search", headers={"Content-Type": "application/json"})
-        asked.data = json.dumps({"experiment_ids": [experiment]}).encode()
-        runs = json.load(urlopen(asked))["runs"]
-        assert {run["info"]["run_name"] for run in runs} >= {"interpolated3-0"}
-        tags = json.load(urlopen(f"{address}/api/2.0/mlflow/experiments/get?experiment_id={experiment}"))["experiment"][
-            "tags"
-        ]
-        (view,) = (json.loads(tag["value"]) for tag in tags if tag["key"] == "mlflow.sharedViewState.nplm")
-        assert {name.split("`")[1] for name in view["selectedColumns"] if "metrics" in name} <= {
-            metric["key"] for run in runs for metric in run["data"].get("metrics", [])
-        }
+        view = r"/#/experiments/(\d+)/runs\?workflowType=machine_learning&viewStateShareKey=nplm\n"
+        (experiment,) = re.fullmatch(f"{EXPERIMENT}: {ADDRESS}:{port}{view}", process.stdout.readline()).groups()
+        wait_for(f"{ADDRESS}:{port}/health")
+        client = MlflowClient(f"{ADDRESS}:{port}")
+        runs = {run.info.run_name: run.data.metrics for run in client.search_runs([experiment])}
+        shown = json.loads(client.get_experiment(experiment).tags["mlflow.sharedViewState.nplm"])["selectedColumns"]
+        metrics = {name.split("`")[1] for name in shown if "metrics" in name}
+        assert metrics and metrics <= runs["interpolated3-0"].keys()
     finally:
         watchdog.cancel()
         process.terminate()
@@ -53,18 +44,18 @@ def test_the_address_that_it_prints_has_the_runs(stage, few, tmp_path, monkeypat
     assert "GET" not in printed + complained and "Warning" not in complained  # the address stays where it can be seen
 
 
-def test_what_it_cannot_show_is_one_line(stage, tmp_path):
-    def refused(port: int, **environment: str) -> str:
-        where = {"cwd": ROOT, "env": stage.environment | environment}
-        ended = subprocess.run(command(port), **where, capture_output=True, text=True)
-        assert ended.returncode == 2 and ended.stdout == ""
-        (line,) = ended.stderr.splitlines()
+def test_what_it_cannot_show_is_one_line(monkeypatch, tmp_path, capsys):
+    def refused(port: int) -> str:
+        assert main(["ui", "--port", str(port)]) == 2
+        (line,) = capsys.readouterr().err.splitlines()
         return line
 
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
     assert refused(free_port()).startswith("error: no runs yet: `make repro` makes them")
-    assert "names a server" in refused(free_port(), MLFLOW_TRACKING_URI="http://127.0.0.1:9")
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         assert "Address already in use" in refused(taken.getsockname()[1])
     assert "must be 0-65535" in refused(70000)
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://127.0.0.1:9")
+    assert "names a server" in refused(free_port())

@@ -1,7 +1,6 @@
 """`nplm verdict`: from folders of runs to a table with intervals."""
 
 import argparse
-import shlex
 
 import numpy as np
 import pandas as pd
@@ -47,8 +46,9 @@ def test_seeds_are_one_model_and_the_ratio_to_the_first_has_its_interval(results
 
 def test_models_of_a_grid_are_called_by_what_varies(results, tmp_path):
     write, call = results
-    for job, (size, seed) in enumerate((size, seed) for size in (10, 20) for seed in (0, 1)):
-        write(f"grid/{job}", seed, 5 - size / 100, model={"h": size, "n": 5})
+    for size in (10, 20):
+        for seed in (0, 1):
+            write(f"grid/{size}", seed, 5 - size / 100, model={"h": size, "n": 5})
     said = call(tmp_path / "grid")
     assert said.count("model.h=") == 2 and "model.n" not in said and "±" in said
 
@@ -63,25 +63,13 @@ def test_what_can_not_be_compared_is_named(results, tmp_path):
 
 
 def test_a_text_becomes_a_table(tmp_path, stage):
-    """And the commands that it prints can be repeated as they stand, whatever the text is called."""
+    """Whatever it is called."""
     random = np.random.default_rng(0)
     words = np.array([f"word{k}" for k in range(300)])[random.zipf(1.3, 6000).clip(max=300) - 1]
     (tmp_path / "my novel (1).txt").write_text("\n\n".join(" ".join(part) for part in words.reshape(-1, 50)))
-    ended = stage(
-        "commands.__main__",
-        "study",
-        "my novel (1).txt",
-        cwd=tmp_path,
-        env=stage.environment | {"PYTHONPATH": str(ROOT)},
-    )
+    where = {"cwd": tmp_path, "env": stage.environment | {"PYTHONPATH": str(ROOT)}}
+    ended = stage("commands.__main__", "study", "my novel (1).txt", **where)
     assert ended.returncode == 0, ended.stderr
     table = pd.read_csv(tmp_path / "outputs" / "my novel (1)" / "report" / "study.csv")
     assert table["name"].tolist() == ["interpolated3", "kn5", "mlp5", "mlp9", "mlp5-mixed", "mlp9-mixed"]
-    commands = [line.removeprefix("$ ") for line in ended.stdout.splitlines() if line.startswith("$ ")]
-    assert len(commands) == 9 and "over the first" in ended.stdout
-    again = shlex.split(commands[2])[1:]
-    assert again[:2] == ["ngram", "ngram=kn5"]
-    assert (
-        stage("commands.__main__", *again, cwd=tmp_path, env=stage.environment | {"PYTHONPATH": str(ROOT)}).returncode
-        == 0
-    )
+    assert ended.stdout.count("\n$ nplm ") == 9 and "over the first" in ended.stdout

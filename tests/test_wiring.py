@@ -2,14 +2,12 @@
 edit reruns what it must and no more."""
 
 import ast
-import os
-import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 import yaml
+from checkouts import copy_of_checkout, take_for_done
 from dvc.repo import Repo
 
 from pipeline.config import wiring
@@ -86,7 +84,7 @@ HARMLESS = {
     "pipeline/config/network.py": ("LARGEST = 100_000", "LARGEST = 200_000"),
     "pipeline/running/tracking.py": ('"nplm.group"', '"nplm.groups"'),
     "pipeline/config/recipe.py": ("Adam's, above zero", "Adam's, above nothing"),
-    "pipeline/webpage/page.html.j2": ("<body", "<!-- edited --><body"),
+    "pipeline/webpage/page.md.j2": ("What came out", "What became of it"),
     "pipeline/running/progress.py": ('"unit_scale": True', '"unit_scale": False'),
     "pipeline/core/families/of_ones_own.py": ("", '"""A new family."""\n'),
     "pipeline/commands/new.py": ("", '"""A new command."""\n'),
@@ -116,35 +114,13 @@ def chosen(repo: Repo) -> list:
 
 @pytest.fixture(scope="module")
 def checkout(tmp_path_factory):
-    """What is committed, or about to be, in a repository of DVC in which every stage of every table is done: in the
-    place of results lie files that say nothing."""
+    """A copy of the checkout in which one item of each stage of every table is done."""
     folder = tmp_path_factory.mktemp("checkout")
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True)
-    for name in filter(None, listed.stdout.split("\0")):
-        if (ROOT / name).is_file() and not name.startswith("reports/"):
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, folder / name)
-    for lock in folder.rglob("dvc.lock"):
-        lock.unlink()
-    subprocess.run(["git", "init", "--quiet"], cwd=folder, check=True)
-    here = Path.cwd()
-    os.chdir(folder)
-    try:
-        with Repo(folder) as repo, repo.lock:
-            stages = chosen(repo)
-            for path in (Path(each.fs_path) for stage in stages for each in (*stage.outs, *stage.deps)):
-                if path.suffix or path.exists():
-                    path.parent.mkdir(parents=True, exist_ok=True)
-                    path.touch()
-                else:
-                    path.mkdir(parents=True)
-                    (path / "result").write_text(str(path))
-            for stage in stages:
-                stage.save()
-                stage.dump(update_pipeline=False)
+    copy_of_checkout(folder)
+    with pytest.MonkeyPatch.context() as patch, Repo(folder) as repo:
+        patch.chdir(folder)
+        take_for_done(repo, chosen(repo))
         yield folder
-    finally:
-        os.chdir(here)
 
 
 def stale(folder: Path) -> set[str]:

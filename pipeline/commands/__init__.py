@@ -1,10 +1,11 @@
 """What a user does with models: the console command `nplm`. Each other file here is one command.
 
 A command's docstring is its help, whose first sentence the list of commands shows; EXAMPLE is a line of the help;
-`arguments(parser)` declares what it takes; `run(given)` does it, and may give an exit code. All are imported for the
-list, so what is slow to import (pandas, scipy, torch, MLflow) is imported where it is used.
+`arguments(parser)` declares what it takes, if anything; `run(given)` does it, and may give an exit code. A command is
+imported when it is called; the list reads docstrings alone.
 
-Here is what commands share: arguments, the models of one corpus, output as a table, CSV or JSON.
+Here is what commands share: arguments, the models of one corpus, output as a table, CSV or JSON. The list does not wait
+for pandas, so it is imported where it is used.
 """
 
 import argparse
@@ -16,10 +17,10 @@ from pipeline.config.base import ROOT
 from pipeline.data.errors import InputError
 
 if TYPE_CHECKING:
-    import numpy as np
     import pandas as pd
 
-    from pipeline.models.by_name import LanguageModel
+    from pipeline.data.corpus import Corpus
+    from pipeline.models.model import Model
 
 
 class Parser(argparse.ArgumentParser):
@@ -40,10 +41,9 @@ def failed(message: str, code: int = 2) -> int:
 
 
 def add_model(parser: Parser, name: str = "model", only: str = "mlp1, kn5, best-ngram, mlp1-mixed") -> None:
-    """A model by its name; `--model`: by an option. only: those that the command can take."""
-    default = {"default": "mlp1"} if name.startswith("-") else {"metavar": name.upper()}
+    """A model by its name; only: those that the command can take."""
     said = f"such as {only} (or mlp2, as the paper has it); with a seed: mlp1/2"
-    parser.add_argument(name, help=said, **default).completer = _names
+    parser.add_argument(name, help=said, metavar=name.upper()).completer = _names
 
 
 def _names(**_: object) -> list[str]:
@@ -68,17 +68,6 @@ def add_places(parser: Parser, formats: bool = True) -> None:
         add("--format", default="table", choices=["table", "csv", "json"], help="of the output; default %(default)s")
 
 
-def add_text(parser: Parser) -> None:
-    """The text that a command scores, and how."""
-    add = parser.add_argument
-    add("file", nargs="?", default="-", metavar="FILE", help="a text; default -, standard input")
-    tokens = "the text is tokenised: words apart by white space, a paragraph a line"
-    add("--tokens", action="store_true", help=tokens)
-    add("--by-line", action="store_true", help="each line is a text of its own, with no words before it; a total")
-    add("--raw", action="store_true", help="as the model gives it, without the share for unseen words")
-    add("--no-marks", action="store_true", help="the marks after paragraphs and the text are context alone")
-
-
 def whole_number(least: int):
     """The type of an argument that is a whole number, and not less than `least`."""
 
@@ -90,83 +79,37 @@ def whole_number(least: int):
     return number
 
 
-class Session:
-    """The corpus and the models that the arguments of a command name."""
+def open_corpus(given: argparse.Namespace) -> "Corpus":
+    """The corpus that the arguments of a command name."""
+    from pipeline.data.corpus import COUNTS, read_corpus
 
-    def __init__(self, given: argparse.Namespace):
-        from pipeline.data.corpus import read_corpus
-        from pipeline.models import by_name
-
-        self.given, self._by_name = given, by_name
-        first, *others = map(_nearest, by_name.TABLES)
-        self.tables = given.predictions or [first, *filter(Path.is_dir, others)]
-        if not (given.data / "counts.json").is_file():
-            raise InputError(f"no preprocessed corpus in {given.data}: run `make repro`, or give its folder as --data")
-        self.corpus = read_corpus(given.data)
-
-    def folder(self, name: str) -> Path:
-        """Of a model by name: to say that it is missing before a text is typed and n-grams are counted."""
-        return self._by_name.find(name, self.corpus, self.tables)[0]
-
-    def model(self, name: str) -> "LanguageModel":
-        """A model by name."""
-        return self._by_name.load(name, self.corpus, self.tables, self.given.clusters)
-
-    def features(self, name: str) -> "np.ndarray":
-        """C (V, m) of a network by name."""
-        from pipeline.data.weights import read_features
-
-        return read_features(self.folder(name))
-
-    def texts(self) -> list[list[str]]:
-        """The words of the text, see user_text.words_of; with --by-line of each line that has some."""
-        from pipeline.models import user_text
-
-        where = "standard input" if self.given.file == "-" else self.given.file
-        try:
-            content = _standard_input() if self.given.file == "-" else Path(self.given.file).read_bytes()
-            whole = content.decode("utf-8-sig")
-            texts = [line for line in whole.split("\n") if line.strip()] if self.given.by_line else [whole]
-            return [user_text.words_of(text, self.corpus, self.given.tokens) for text in texts or [whole]]
-        except OSError as error:
-            raise InputError(f"{where}: {error.strerror or error}") from error
-        except UnicodeDecodeError as error:
-            raise InputError(f"{where}: not UTF-8; convert it, for example with iconv") from error
-        except InputError as error:
-            raise InputError(f"{where}: {error}") from error
-
-    def scored(self, name: str, texts: list[list[str]]) -> "list[pd.DataFrame]":
-        """The words of each text, scored by a model as --raw and --no-marks ask; see user_text.scored."""
-        from pipeline.models import user_text
-
-        model = self.model(name)
-        model = model.model if self.given.raw else model
-        return [user_text.scored(words, model, self.corpus, not self.given.no_marks) for words in texts]
-
-    @property
-    def figures(self) -> str:
-        """Of which kind the scores are."""
-        return f"{'raw' if self.given.raw else 'with share'}, {'without' if self.given.no_marks else 'with'} marks"
-
-    def show(self, table: "pd.DataFrame", summary: dict | None = None) -> None:
-        """The table in the format asked for; the summary below it, or around it in JSON."""
-        import pandas as pd
-
-        summary = summary or {}
-        if self.given.format == "json":
-            whole = {"rows": table.to_dict("records")} | summary
-            print(pd.Series(whole).to_json(indent=2, force_ascii=False, double_precision=6))
-        elif self.given.format == "csv":
-            table.to_csv(sys.stdout, index=False, float_format="%.6f")
-            print("".join(f"# {key}: {value}\n" for key, value in summary.items()), end="", file=sys.stderr)
-        else:
-            if len(table):
-                print(table.to_string(index=False, float_format="%.3f"))
-            for key, value in summary.items():
-                print(f"{key}: {value:,.2f}" if isinstance(value, float) else f"{key}: {value}")
+    if not (given.data / COUNTS).is_file():
+        raise InputError(f"no preprocessed corpus in {given.data}: run `make repro`, or give its folder as --data")
+    return read_corpus(given.data)
 
 
-def _standard_input() -> bytes:
-    if sys.stdin.isatty():
-        print("Type a text; Ctrl-D ends it.", file=sys.stderr)
-    return sys.stdin.buffer.read()
+def open_models(given: argparse.Namespace, *names: str) -> "list[Model]":
+    """Models of one corpus by their names. Raises InputError of one that is missing before a text is typed."""
+    from pipeline.models import by_name
+    from pipeline.models.model import Model
+
+    corpus, tables = open_corpus(given), given.predictions or [_nearest(table) for table in by_name.TABLES]
+    return [Model(name, corpus, tables, given.clusters) for name in names]
+
+
+def show(given: argparse.Namespace, table: "pd.DataFrame", summary: dict | None = None) -> None:
+    """The table in the format asked for; the summary below it, or around it in JSON."""
+    import pandas as pd
+
+    summary = summary or {}
+    if given.format == "json":
+        whole = {"rows": table.to_dict("records")} | summary
+        print(pd.Series(whole).to_json(indent=2, force_ascii=False, double_precision=6))
+    elif given.format == "csv":
+        table.to_csv(sys.stdout, index=False, float_format="%.6f")
+        print("".join(f"# {key}: {value}\n" for key, value in summary.items()), end="", file=sys.stderr)
+    else:
+        if len(table):
+            print(table.to_string(index=False, float_format="%.3f"))
+        for key, value in summary.items():
+            print(f"{key}: {value:,.2f}" if isinstance(value, float) else f"{key}: {value}")

@@ -5,14 +5,14 @@ STAGE KEY=VALUE ...` is `python -m pipeline.STAGE KEY=VALUE ...`. In a shell, Ta
 `eval "$(register-python-argcomplete nplm)"`.
 """
 
+import ast
 import os
 import runpy
 import sys
 from argparse import REMAINDER
 from importlib import import_module
-from pkgutil import iter_modules
+from pathlib import Path
 
-from pipeline import commands
 from pipeline.commands import Parser, failed
 from pipeline.config import groups, help
 from pipeline.config.base import ROOT
@@ -26,16 +26,20 @@ DESCRIPTION = f"""What can be done with the models that `make repro` has made.
 pipeline, `nplm STAGE --help` shows its keys: {", ".join(STAGES)}."""
 
 
-def parsers() -> tuple[Parser, dict[str, Parser]]:
-    """The parser of `nplm`, and those of the commands by their names."""
+def parsers(name: str) -> tuple[Parser, dict[str, Parser]]:
+    """The parser of `nplm`, and those of the commands by their names, of which the one of this name has arguments."""
     overview = Parser(prog="nplm", description=DESCRIPTION, epilog="example:\n  nplm score kn5 novel.txt")
     listed = overview.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for name in sorted(module.name for module in iter_modules(commands.__path__) if module.name != "__main__"):
-        module = import_module(f"pipeline.commands.{name}")
-        does, example = module.__doc__.split("\n\n")[0].replace("%", "%%"), f"example:\n  {module.EXAMPLE}"
-        parser = listed.add_parser(name, help=" ".join(does.split()), description=module.__doc__, epilog=example)
-        module.arguments(parser)
-        parser.set_defaults(run=module.run)
+    for file in sorted(Path(__file__).parent.glob("[!_]*.py")):
+        said = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8")))
+        does = " ".join(said.split("\n\n")[0].split()).replace("%", "%%")
+        parser = listed.add_parser(file.stem, help=does, description=said)
+        if file.stem == name:
+            module = import_module(f"pipeline.commands.{name}")
+            parser.epilog = f"example:\n  {module.EXAMPLE}"
+            if hasattr(module, "arguments"):
+                module.arguments(parser)
+            parser.set_defaults(run=module.run)
     return overview, listed.choices
 
 
@@ -47,12 +51,13 @@ def main(words: list[str] | None = None) -> int:
     try:
         if words[:1] and words[0] in STAGES:
             return _stage(words[0], words[1:])
-        overview, by_name = parsers()
-        if "_ARGCOMPLETE" in os.environ:  # the shell asks what may stand at the cursor
+        completing = "_ARGCOMPLETE" in os.environ  # the shell asks what may stand at the cursor
+        name = "".join((os.environ["COMP_LINE"].split()[1:] if completing else words)[:1])
+        overview, by_name = parsers(name)
+        if completing:
             _complete(overview)
-        chosen = by_name.get(words[0]) if words else None
         # intermixed: options may stand anywhere
-        given = chosen.parse_intermixed_args(words[1:]) if chosen else overview.parse_args(words)
+        given = by_name[name].parse_intermixed_args(words[1:]) if name in by_name else overview.parse_args(words)
         code = given.run(given)
         sys.stdout.flush()
         return code or 0
@@ -62,9 +67,9 @@ def main(words: list[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python complains when it ends
         return 0
     except (InputError, UnusableError, OSError) as error:  # the last: a full disk, a folder that can't be read
-        from pipeline.running import app
+        from pipeline.running.messages import lines
 
-        return failed(app.lines(error))
+        return failed(lines(error))
 
 
 def _stage(stage: str, words: list[str]) -> int:

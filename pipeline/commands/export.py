@@ -9,9 +9,11 @@ import csv
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
-from pipeline.commands import Parser, Session, add_model, add_places
+from pipeline.commands import Parser, add_model, add_places, open_models
 from pipeline.data.errors import InputError
+from pipeline.data.weights import read_features
 
 EXAMPLE = "nplm export mlp1 outputs/features"
 PROJECTOR = """embeddings {
@@ -30,21 +32,19 @@ def arguments(parser: Parser) -> None:
 
 def run(given: argparse.Namespace) -> None:
     """Writes the files, and prints where they are."""
-    import pandas as pd
-
-    session, folder = Session(given), given.folder
-    features, vocabulary = session.features(given.model), session.corpus.vocabulary
-    spaced = [word for word in vocabulary if not word or len(word.split()) != 1]
-    if spaced:
+    (model,) = open_models(given, given.model)
+    features, vocabulary, folder = read_features(model.folder), model.corpus.vocabulary, given.folder
+    if spaced := [word for word in vocabulary if len(word.split()) != 1]:
         raise InputError(f"{spaced[0]!r} has white space, which none of these formats can hold")
     folder.mkdir(parents=True, exist_ok=True)
-    size = f"{features.shape[0]} {features.shape[1]}"
-    rows = np.char.mod("%.6g", features)
-    lines = [f"{word} {' '.join(row)}" for word, row in zip(vocabulary, rows, strict=True)]
-    (folder / "features.txt").write_text("\n".join([size, *lines, ""]), encoding="utf-8")
-    np.savetxt(folder / "vectors.tsv", features, fmt="%.6g", delimiter="\t")
-    counts = np.bincount(session.corpus.train, minlength=len(vocabulary))
+    plain = {"float_format": "%.6g", "quoting": csv.QUOTE_NONE}
+    table = pd.DataFrame(features, index=vocabulary)
+    with (folder / "features.txt").open("w", encoding="utf-8") as file:
+        file.write(f"{len(vocabulary)} {features.shape[1]}\n")
+        table.to_csv(file, sep=" ", header=False, **plain)
+    table.to_csv(folder / "vectors.tsv", sep="\t", header=False, index=False, **plain)
+    counts = np.bincount(model.corpus.train, minlength=len(vocabulary))
     metadata = pd.DataFrame({"word": vocabulary, "count": counts})
-    metadata.to_csv(folder / "metadata.tsv", sep="\t", index=False, quoting=csv.QUOTE_NONE)
+    metadata.to_csv(folder / "metadata.tsv", sep="\t", index=False, **plain)
     (folder / "projector_config.pbtxt").write_text(PROJECTOR, encoding="utf-8")
     print(f"{len(vocabulary)} words in {folder.resolve()}")

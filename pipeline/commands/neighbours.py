@@ -2,7 +2,7 @@
 
 import argparse
 
-from pipeline.commands import Parser, Session, add_model, add_places, whole_number
+from pipeline.commands import Parser, add_model, add_places, open_models, show, whole_number
 
 EXAMPLE = "nplm neighbours mlp1 Monday"
 
@@ -18,8 +18,5 @@ def arguments(parser: Parser) -> None:
 
 def run(given: argparse.Namespace) -> None:
     """Prints the words with their cosines."""
-    from pipeline.models.neighbours import neighbours
-
-    session = Session(given)
-    folder = session.folder(given.model)
-    session.show(neighbours(given.word, folder, session.corpus, given.count, given.seen), {"model": given.model})
+    (model,) = open_models(given, given.model)
+    show(given, model.neighbours(given.word, given.count, given.seen), {"model": given.model})

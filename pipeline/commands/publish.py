@@ -11,12 +11,14 @@ nothing of each other.
 import argparse
 from pathlib import Path
 
+from filelock import FileLock
+
 from pipeline.commands import Parser
 from pipeline.config.base import ROOT
 from pipeline.data.errors import InputError
+from pipeline.running import tracking
 
 EXAMPLE = "nplm publish --models mlp9 best-ngram"
-GO_ON = "what was published stays, repeat the command to go on"
 
 
 def arguments(parser: Parser) -> None:
@@ -27,15 +29,11 @@ def arguments(parser: Parser) -> None:
 
 def run(given: argparse.Namespace) -> None:
     """Prints what is in the store afterwards."""
-    from filelock import FileLock
-
     from pipeline.models import published
-    from pipeline.running import tracking
 
     try:
         with FileLock(ROOT / "mlflow.db.publish.lock"):
             published.publish(given.root.resolve(), given.models)
-    except KeyboardInterrupt:
-        raise KeyboardInterrupt(GO_ON) from None
     except published.STORE_ERRORS as error:
-        raise InputError(f"publishing stopped: {tracking.line(error)}; {GO_ON}") from error
+        again = "what was published stays, repeat the command to go on"
+        raise InputError(f"publishing stopped: {tracking.line(error)}; {again}") from error

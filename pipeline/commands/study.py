@@ -6,7 +6,6 @@ model against Kneser-Ney 5, with intervals.
 """
 
 import argparse
-import os
 import re
 import shlex
 import subprocess
@@ -17,14 +16,23 @@ import numpy as np
 
 from pipeline.commands import Parser
 from pipeline.config import check
-from pipeline.data.errors import InputError
 from pipeline.data.files import read_json
 
 EXAMPLE = "nplm study novel.txt"
-NETWORKS, NGRAMS = ("mlp5", "mlp9"), ("interpolated3", "kn5")
 DECAY = 1e-4 * 800_000  # of Brown's recipe, times its words: it acts by the word, so a smaller text asks for more
 BATCH = 512  # at most, Brown's; a smaller text asks for more updates
 RARE = 120_000  # bytes of text, some 20,000 words, below which words seen twice stay
+# What is run: of a stage its keys; where the corpus and the models lie follows them.
+PREPROCESS = "preprocess corpus=text corpus.raw={text} corpus.rare={rare}"
+MODELS = {
+    "interpolated3": "ngram ngram=interpolated3 ngram.fallback=true",
+    "kn5": "ngram ngram=kn5 ngram.fallback=true",
+    "mlp5": "train model=mlp5 recipe.batch={batch} recipe.weight_decay={decay:.2g}",
+    "mlp9": "train model=mlp9 recipe.batch={batch} recipe.weight_decay={decay:.2g}",
+    "mlp5-mixed": "mix mix=mixed network=mlp5 name=mlp5-mixed predictions=[{predictions}]",
+    "mlp9-mixed": "mix mix=mixed network=mlp9 name=mlp9-mixed predictions=[{predictions}]",
+}
+REPORT = "report table=study table.predictions=[{predictions}] clusters="
 
 
 def arguments(parser: Parser) -> None:
@@ -36,43 +44,28 @@ def arguments(parser: Parser) -> None:
 
 def run(given: argparse.Namespace) -> None:
     """Runs the stages, and prints the table and where it is."""
-    if not given.text.exists():
-        raise InputError(f"{given.text}: no such file or folder")
-    if wrong := [key for key in given.keys if not re.match(r"corpus\.\w+=", key)]:
-        raise InputError(f"{wrong[0]}: give keys of the corpus, such as corpus.format=tokens")
     out = given.out or Path("outputs", given.text.stem or "study")
+    data, predictions, report = out / "data", out / "predictions", out / "report"
     files = [given.text] if given.text.is_file() else given.text.rglob("*.txt")
     rare = 3 if sum(file.stat().st_size for file in files) > RARE else 1
-    place, data = f"out={_value(out / 'data')}", f"data={_value(out / 'data')}"
-    text = ["corpus=text", f"corpus.raw={_value(given.text)}", f"corpus.rare={rare}", *given.keys]
-    _run("preprocess", *text, place)
-    tokens = len(np.load(out / "data" / "train.npy", mmap_mode="r"))
-    batch = min(2 ** round(np.log2(np.sqrt(tokens))), BATCH)
-    sizes = [f"recipe.batch={batch}", f"recipe.weight_decay={DECAY / tokens:.2g}"]
-    for name in NGRAMS:
-        _run("ngram", f"ngram={name}", "ngram.fallback=true", data, _place(out, name))
-    for name in NETWORKS:
-        _run("train", f"model={name}", *sizes, data, _place(out, name))
-    predictions = f"predictions=[{_value(out / 'predictions')}]"
-    mixtures = {f"{name}-mixed": name for name in NETWORKS}
-    for name, network in mixtures.items():
-        _run("mix", "mix=mixed", f"network={network}", f"name={name}", data, predictions, _place(out, name))
-    report = out / "report"
-    _run("report", "table=study", data, f"table.{predictions}", "clusters=", f"out={_value(report)}")
+    values = {"text": _value(given.text), "rare": rare, "predictions": _value(predictions)}
+
+    def make(stage: str, place: Path, *keys: str) -> None:
+        _run(*(word.format(**values) for word in stage.split()), *keys, f"out={_value(place)}")
+
+    make(PREPROCESS, data, *given.keys)
+    tokens = len(np.load(data / "train.npy", mmap_mode="r"))
+    values |= {"batch": min(2 ** round(np.log2(np.sqrt(tokens))), BATCH), "decay": DECAY / tokens}
+    for name, stage in MODELS.items():
+        make(stage, predictions / name / "0", f"data={_value(data)}")
+    make(REPORT, report, f"data={_value(data)}")
     print((report / "study.md").read_text(encoding="utf-8"))
-    places = [str(out / "predictions" / name) for name in ("kn5", *NETWORKS, *mixtures)]
-    _run("verdict", *places, "--data", str(out / "data"))
-    unknown = read_json(out / "data" / "counts.json")["unknown_rate"]
-    shares = f"{unknown['valid']:.0%} of validation's tokens and {unknown['test']:.0%} of test's"
-    print(
-        f"\n{shares} are unknown words, one symbol and easy to guess: compare these perplexities with no other corpus's"
-    )
+    _run("verdict", *(str(predictions / name) for name in list(MODELS)[1:]), "--data", str(data))
+    unknown = read_json(data / "counts.json")["unknown_rate"]
+    print(f"\n{unknown['valid']:.0%} of validation's tokens and {unknown['test']:.0%} of test's are unknown words,")
+    print("one symbol and easy to guess: compare these perplexities with no other corpus's")
     print(f"The table: {report / 'study.csv'}; learning curves: {report / 'study.svg'}")
     print("To try other values: repeat a command with another out=FOLDER, and hold it against these by nplm verdict")
-
-
-def _place(out: Path, name: str) -> str:
-    return f"out={_value(out / 'predictions' / name / '0')}"
 
 
 def _value(path: Path) -> str:
@@ -84,6 +77,5 @@ def _value(path: Path) -> str:
 def _run(*words: str) -> None:
     """Prints and runs `nplm WORDS`; ends the study where it fails, which says why by itself."""
     print(f"\n$ nplm {shlex.join(words)}", flush=True)
-    code = subprocess.run([sys.executable, "-m", "pipeline.commands", *words], env=os.environ).returncode
-    if code:
+    if code := subprocess.run([sys.executable, "-m", "pipeline.commands", *words]).returncode:
         raise SystemExit(code)

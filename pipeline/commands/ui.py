@@ -8,6 +8,7 @@ import argparse
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 from contextlib import suppress
@@ -15,6 +16,7 @@ from urllib.parse import urlencode
 
 from pipeline.commands import Parser, whole_number
 from pipeline.data.errors import InputError
+from pipeline.running import tracking
 
 EXAMPLE = "nplm ui --port 5001"
 HOST = "127.0.0.1"
@@ -31,11 +33,34 @@ def arguments(parser: Parser) -> None:
 
 def run(given: argparse.Namespace) -> None:
     """Runs MLflow's server until Ctrl-C."""
-    from pipeline.running import tracking
-
-    if os.environ["MLFLOW_TRACKING_URI"].startswith("http"):
+    store = os.environ["MLFLOW_TRACKING_URI"]
+    if store.startswith("http"):
         raise InputError("MLFLOW_TRACKING_URI names a server: open its address in a browser")
     _check_free(given.port)
+    for name, address in _addresses(given.port).items():
+        print(f"{name}: {address}", flush=True)
+    print("The server takes some seconds to start. Ctrl-C stops it.", flush=True)
+    environment = {
+        "MLFLOW_BACKEND_STORE_URI": store,  # not on the command line: it may hold a password
+        "MLFLOW_REGISTRY_STORE_URI": store,  # or it says that it takes this one
+        "PYTHONWARNINGS": "ignore",  # the server's own, of what its libraries will drop
+        "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",  # seven processes that nobody here needs
+    }
+    command = [sys.executable, "-m", "mlflow", "server", "--host", HOST, "--port", str(given.port), "--workers", "1"]
+    command += ["--uvicorn-opts", "--log-level warning"]  # a line for each request would hide the address
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    # A session of its own: Ctrl-C reaches this process alone, which ends the server and what it has started.
+    server = subprocess.Popen(command, env=os.environ | environment, start_new_session=True)
+    try:
+        server.wait()
+    finally:
+        with suppress(ProcessLookupError):  # all have ended
+            os.killpg(server.pid, signal.SIGKILL)  # it writes only what its pages are asked to
+        server.wait()
+
+
+def _addresses(port: int) -> dict[str, str]:
+    """Where MLflow shows the runs of each corpus's experiment as trainings, by validation perplexity."""
     try:
         client = tracking.open_store()
         experiments = {each.name: each.experiment_id for each in client.search_experiments()}
@@ -46,41 +71,11 @@ def run(given: argparse.Namespace) -> None:
         raise InputError("no runs yet: `make repro` makes them, `make publish` those of results that are there")
     for name in ours:
         client.set_experiment_tag(experiments[name], f"mlflow.sharedViewState.{KEY}", json.dumps(VIEW))
-        print(f"{name}: {address(given.port, experiments[name])}", flush=True)
-    print("The server takes some seconds to start. Ctrl-C stops it.", flush=True)
-    store = os.environ["MLFLOW_TRACKING_URI"]
-    environment = os.environ | {
-        "MLFLOW_BACKEND_STORE_URI": store,  # not on the command line: it may hold a password
-        "MLFLOW_REGISTRY_STORE_URI": store,  # or it says that it takes this one
-        "PYTHONWARNINGS": "ignore",  # the server's own, of what its libraries will drop
-        "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",  # seven processes that nobody here needs
-    }
-    command = [sys.executable, "-m", "mlflow", "server", "--host", HOST, "--port", str(given.port), "--workers", "1"]
-    command += ["--uvicorn-opts", "--log-level warning"]  # a line for each request would hide the address
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    # A session of its own: Ctrl-C reaches this process alone, which ends the server and what it has started.
-    server = subprocess.Popen(command, env=environment, start_new_session=True)
-    try:
-        server.wait()
-    finally:
-        if server.poll() is None:
-            os.killpg(server.pid, signal.SIGTERM)
-            with suppress(subprocess.TimeoutExpired):
-                server.wait(1)  # then its processes may be killed: it writes only what its pages are asked to
-            with suppress(OSError):  # all have ended
-                os.killpg(server.pid, signal.SIGKILL)
-            server.wait()
-
-
-def address(port: int, experiment: str) -> str:
-    """Where MLflow shows an experiment's runs as trainings, by validation perplexity."""
     view = urlencode({"workflowType": "machine_learning", "viewStateShareKey": KEY})
-    return f"http://{HOST}:{port}/#/experiments/{experiment}/runs?{view}"
+    return {name: f"http://{HOST}:{port}/#/experiments/{experiments[name]}/runs?{view}" for name in ours}
 
 
 def _check_free(port: int) -> None:
-    import socket
-
     with socket.socket() as tried:
         tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

@@ -2,19 +2,13 @@
 
 import argparse
 
-from pipeline.commands import Parser
+from pipeline.config.wiring import dvc_files
 
 EXAMPLE = "nplm wiring"
 
 
-def arguments(parser: Parser) -> None:
-    """None: it writes the files of the checkout of this code."""
-
-
 def run(given: argparse.Namespace) -> None:
     """Writes those that differ, and names them."""
-    from pipeline.config.wiring import dvc_files
-
     for file, text in dvc_files().items():
         if not file.is_file() or file.read_text(encoding="utf-8") != text:
             file.parent.mkdir(parents=True, exist_ok=True)

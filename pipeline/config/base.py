@@ -93,13 +93,5 @@ OutFolder = Annotated[InFolder, AfterValidator(_writable)]
 OutFile = Annotated[Text, AfterValidator(_filled), AfterValidator(_file), AfterValidator(_writable)]
 OptionalFile = Annotated[Text, AfterValidator(lambda value: value and _writable(_file(value)))]
 
-Data = Annotated[InFolder, Field(description="what preprocess wrote")]
-Predictions = Annotated[
-    list[Text], Field(description="folders with <model>/<seed>/ in them: the first that has it counts")
-]
 Seed = Annotated[Int, Field(ge=0, le=2**31, description="decides every random choice")]
-Out = Annotated[
-    OutFolder, Field(description="the folder that is written; by hand a new one below outputs/, named by the time")
-]
-Timing = Annotated[OutFile, Field(description="a file for the time and memory it took; DVC does not hash it")]
 RunName = Annotated[Name, AfterValidator(_filled), Field(description="what the run is called")]

@@ -47,12 +47,14 @@ def unknown(stage: str, key: str) -> str:
     own = get_close_matches(key.rpartition(".")[2], [name.rpartition(".")[2] for name in known], 1)
     near = get_close_matches(key, [name for name in known if name.rpartition(".")[2] in own], 1, cutoff=0)
     meant = f"; did you mean {near[0]}?" if near else ";"
-    return f"{key}: {stage} has no such key{meant} `python -m pipeline.{stage} --help` lists all"
+    return f"{key}: {stage} has no such key{meant} `nplm {stage} --help` lists all"
 
 
 def keys(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, FieldInfo]]:
-    """The keys of a model, dotted, in its order; of a list's items after the list, as `claims[].says`."""
-    for name, field in model.model_fields.items():
+    """The keys of a model, dotted: its own, then those that all stages have; of a list's items after the list, as
+    `claims[].says`."""
+    for name in sorted(model.model_fields, key=lambda name: name not in model.__annotations__):
+        field = model.model_fields[name]
         yield prefix + name, field
         for inner in _models(field.annotation):
             listed = "[]" if getattr(field.annotation, "__origin__", None) in (list, dict) else ""

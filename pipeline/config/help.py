@@ -1,4 +1,4 @@
-"""`python -m pipeline.<stage> --help`: what the stage does, examples, every key with its value, type and meaning."""
+"""`nplm <stage> --help`: what the stage does, examples, every key with its value, type and meaning."""
 
 import ast
 import re
@@ -14,6 +14,7 @@ from pipeline.config import groups
 from pipeline.config.base import ROOT
 from pipeline.config.check import added, keys
 from pipeline.config.stages import STAGES
+from pipeline.data.errors import InputError
 
 COLUMN = 36  # where types and meanings begin
 LONGEST = 60  # characters of a value that are shown
@@ -28,18 +29,11 @@ def answer(stage: str, arguments: Sequence[str]) -> int:
     overrides = [re.sub(r"^([^=]+=[^,\[{(]+),.*", r"\1", each) for each in given]  # of a grid its first values
     try:
         values = OmegaConf.to_container(groups.compose(stage, added(overrides)))
-    except HydraException as error:
+    except (HydraException, InputError) as error:
         print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
         return 2
     print(text(stage, values))
     return 0
-
-
-def answer_early() -> None:
-    """Ends the process with the help of the stage that `python -m` is about to import, if it is one."""
-    stage = sys.orig_argv[sys.orig_argv.index("-m") + 1].removeprefix("pipeline.")
-    if stage in STAGES:
-        sys.exit(answer(stage, sys.argv[1:]))
 
 
 def text(stage: str, values: Mapping[str, Any]) -> str:

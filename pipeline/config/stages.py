@@ -10,22 +10,18 @@ from pipeline.config.base import (
     Above0,
     Amount,
     Count,
-    Data,
     Float,
     InFolder,
     Int,
     Keys,
     Name,
     OptionalFile,
-    Out,
     OutFile,
     OutFolder,
     Positive,
-    Predictions,
     RunName,
     Seed,
     Text,
-    Timing,
 )
 from pipeline.config.claims import Claim, Epochs, Falling, Incomparable, Pair
 from pipeline.config.corpus import Corpus
@@ -44,30 +40,47 @@ def _device(value: str) -> str:
 Network = Annotated[Text, Field(description="a network: its folder below one of `predictions`")]
 
 
-class Download(Keys):
+class Stage(Keys):
+    """What every stage has."""
+
+    out: OutFolder = Field(
+        description="the folder that is written; by hand a new one below outputs/, named by the time"
+    )
+    timing: OutFile = Field(description="a file for the time and memory it took; DVC does not hash it")
+
+
+class OnCorpus(Stage):
+    """A stage that reads a preprocessed corpus."""
+
+    data: InFolder = Field(description="what preprocess wrote")
+
+
+class OnModels(OnCorpus):
+    """A stage that reads what models have left."""
+
+    predictions: list[Text] = Field(description="folders with <model>/<seed>/ in them: the first that has it counts")
+
+
+class Download(Stage):
     """conf/download.yaml."""
 
     corpus: Corpus
-    out: Annotated[OutFolder, Field(description="the folder that is written; what is there and right is kept")]
-    timing: Timing
+    out: OutFolder = Field(description="the folder that is written; what is there and right is kept")
 
 
-class Preprocess(Keys):
+class Preprocess(Stage):
     """conf/preprocess.yaml."""
 
     corpus: Corpus
     most_unknown: Annotated[Float, Field(gt=0, le=1, description="share of training's words that may be unknown")]
-    out: Out
-    timing: Timing
 
 
-class Train(Keys):
+class Train(OnCorpus):
     """conf/train.yaml."""
 
     name: RunName
     model: Architecture
     recipe: Recipe
-    data: Data
     seed: Seed
     device: Annotated[Text, AfterValidator(_device)] = Field(description="cpu, cuda, cuda:1 or mps")
     parallel: Literal["none", "threads", "data", "parameters"] = Field(
@@ -80,26 +93,21 @@ class Train(Keys):
     checkpoint_seconds: Amount = Field(description="how often a checkpoint is written")
     keep_state: bool = Field(description="leave state.pt in out, from which a training with more epochs can go on")
     resume: Text = Field(description="a folder with state.pt: go on from there, with the bits of one training")
-    out: Out
-    timing: Timing
 
 
-class NgramStage(Keys):
+class NgramStage(OnCorpus):
     """conf/ngram.yaml."""
 
     name: RunName
     ngram: Ngram
-    data: Data
     clusters: InFolder = Field(description="<classes>/classes.csv below it: what cluster wrote")
     export: OptionalFile = Field(
         description="an ARPA file to write beside the arrays, .gz or not; empty: none. KenLM gives the raw figures if "
         "it scores without <s> and </s>, with `. <p> <text>` before the first word"
     )
-    out: Out
-    timing: Timing
 
 
-class Cluster(Keys):
+class Cluster(OnCorpus):
     """conf/cluster.yaml."""
 
     name: RunName
@@ -110,22 +118,15 @@ class Cluster(Keys):
     annealing: Positive = Field(description="thorough: its passes")
     temperature: Above0 = Field(description="thorough: at the start, in nats of the whole likelihood; falls to zero")
     seed: Seed
-    data: Data
-    out: Out
-    timing: Timing
 
 
-class MixStage(Keys):
+class MixStage(OnModels):
     """conf/mix.yaml."""
 
     name: Name = Field(description="what the run is called; empty: its components' names with + between them")
     network: Text = Field(description="${network} in conf/mixtures.yaml")
     mix: Mix
-    data: Data
-    predictions: Predictions
     seed: Seed
-    out: Out
-    timing: Timing
 
     @model_validator(mode="after")
     def _named(self) -> "MixStage":
@@ -133,29 +134,22 @@ class MixStage(Keys):
         return self
 
 
-class AdaptStage(Keys):
+class AdaptStage(OnModels):
     """conf/adapt.yaml."""
 
     name: RunName
     network: Network
     adapt: Adapt
-    data: Data
-    predictions: Predictions
     seed: Seed
-    out: Out
-    timing: Timing
 
 
-class Features(Keys):
+class Features(OnCorpus):
     """conf/features.yaml."""
 
     name: RunName
     m: Positive = Field(description="features a word")
     contexts: Positive = Field(description="how many of the most frequent contexts count, each a word at a place")
     reach: Positive = Field(description="a context is a word up to so many places before or behind")
-    data: Data
-    out: Out
-    timing: Timing
 
     @model_validator(mode="after")
     def _fewer(self) -> "Features":
@@ -164,32 +158,24 @@ class Features(Keys):
         return self
 
 
-class Shortlist(Keys):
+class Shortlist(OnModels):
     """conf/shortlist.yaml."""
 
     name: RunName
     network: Network
     size: Positive = Field(description="words that the network scores after each context: the trigram's likeliest")
     ngram: Ngram
-    data: Data
-    predictions: Predictions
-    out: Out
-    timing: Timing
 
 
-class OutOfVocabulary(Keys):
+class OutOfVocabulary(OnModels):
     """conf/out_of_vocabulary.yaml."""
 
     name: RunName
     network: Network
-    data: Data
-    predictions: Predictions
-    out: Out
     csv: OutFile = Field(description="a file for the table of perplexities")
-    timing: Timing
 
 
-class WordMap(Keys):
+class WordMap(OnModels):
     """conf/word_map.yaml."""
 
     plane: Text = Field(description="the network that is drawn, one with m = 2: its folder below `predictions`")
@@ -198,32 +184,22 @@ class WordMap(Keys):
     words: list[Text] = Field(description="whose neighbours are listed")
     count: Positive = Field(description="how many neighbours of each")
     seen: Count = Field(description="how often training must show a word that is listed as neighbour")
-    data: Data
-    predictions: Predictions
-    out: Out
-    timing: Timing
 
 
-class Report(Keys):
+class Report(OnCorpus):
     """conf/report.yaml."""
 
     name: Annotated[RunName, Field(pattern="^[^/]*$", description="what the table's files are called")]
     table: Table
-    data: Data
     clusters: Text = Field(description="the classes.csv whose classes are shown; empty: none")
-    out: Out
-    timing: Timing
 
 
-class Claims(Keys):
+class Claims(OnCorpus):
     """conf/claims.yaml."""
 
     claims: list[Claim] = Field(description="what the papers say of perplexities")
     exploratory: list[Pair] = Field(description="what the papers do not compare")
     table: Table
-    data: Data
-    out: Out
-    timing: Timing
     epochs: list[Epochs] = Field([], description="claims that one network needs fewer epochs than another")
     falling: list[Falling] = Field([], description="claims that a network does not overfit")
     incomparable: list[Incomparable] = Field([], description="what can't be judged here, and why")
@@ -236,7 +212,7 @@ class Claims(Keys):
         return self
 
 
-class Replication(Keys):
+class Replication(Stage):
     """conf/replication.yaml."""
 
     yardsticks: dict[str, Text] = Field(description="n-grams, each with the row whose figures are the paper's of it")
@@ -244,11 +220,9 @@ class Replication(Keys):
     more: list[Text] = Field(description="rows that the paper does not print")
     tables: InFolder = Field(description="the folder of the lists of tables")
     reports: InFolder = Field(description="the folder in which the stage report writes them")
-    out: Out
-    timing: Timing
 
 
-class Timeline(Keys):
+class Timeline(Stage):
     """conf/timeline.yaml."""
 
     name: RunName
@@ -256,11 +230,9 @@ class Timeline(Keys):
     yardstick: Text = Field(description="the model over whose perplexity the ratios are")
     tables: InFolder = Field(description="the folder of the lists of tables")
     reports: InFolder = Field(description="the folder in which the stage report writes them")
-    out: Out
-    timing: Timing
 
 
-class Page(Keys):
+class Page(Stage):
     """conf/page.yaml."""
 
     best_ngram: Text = Field(description="the n-gram to which differences are shown beside Kneser-Ney 5")
@@ -271,8 +243,6 @@ class Page(Keys):
     prose: list[Text] = Field(description="pages between whose marks tables of `reports` are put")
     tables: InFolder = Field(description="the folder of the lists of tables")
     reports: InFolder = Field(description="the folder of tables and figures that is read")
-    out: Out
-    timing: Timing
 
 
 STAGES: dict[str, type[Keys]] = {

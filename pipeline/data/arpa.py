@@ -7,9 +7,11 @@ the highest order has no back-off, and a missing one is 0.
 import gzip
 import math
 import re
+import zlib
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import Path
-from typing import NoReturn
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,48 +21,55 @@ from pipeline.core.ngrams.counts import NEVER, Counts, Table
 from pipeline.data.errors import InputError
 from pipeline.data.files import replacing
 
-MARKS = ("<s>", "</s>")  # of sentences: this project has none, and other tools insist on them
-SHOUTED = "<UNK>"  # as some tools write <unk>
+START, _ = MARKS = ("<s>", "</s>")  # of sentences: this project has none, and other tools insist on them
 IMPOSSIBLE = -99  # how the format writes a probability of zero
 GZIP = b"\x1f\x8b"  # the first bytes of what gzip packed
-SAMPLE = 20  # contexts of each length after which probabilities are summed
-ROUNDED = 0.01  # by which a sum may be off
+SPACES = re.compile(r"[ \t]+")  # between fields; a word may hold a space of another kind
+LN10 = math.log(10)
+ROUNDED = 0.01  # by which a sum of probabilities may be off
+
+
+class Section(NamedTuple):
+    """The n-grams of one order."""
+
+    words: np.ndarray  # (N, k) ids
+    log_p: np.ndarray  # (N,) natural, as the next
+    log_backoff: np.ndarray  # (N,)
+    lines: np.ndarray  # (N,) their numbers in the file
+
+    def chosen(self, rows: np.ndarray) -> "Section":
+        """Some of the n-grams, by mask or place."""
+        return Section(*(each[rows] for each in self))
 
 
 def write(model: Backoff, vocabulary: list[str]) -> Iterator[str]:
     """The lines of the ARPA file of a model over this vocabulary, which gets `<s>` and `</s>` at -99."""
-    marks = [mark for mark in MARKS if mark not in vocabulary]
-    tables = model.counts.tables
-    kept = [~np.isnan(log_p) for log_p in model.log_p]
-    log_p = list(model.log_p)
-    for k in range(len(tables), 2, -1):
+    marks, tables, log_p = [mark for mark in MARKS if mark not in vocabulary], model.counts.tables, list(model.log_p)
+    contexts, last = zip(*(np.divmod(table.keys, len(vocabulary)) for table in tables), strict=True)
+    kept = [~np.isnan(each) for each in log_p]
+    for k in range(len(kept) - 1, 1, -1):
         # What a longer n-gram begins or ends with stays, with what back-off makes of it: other tools want it there.
-        kept[k - 2][tables[k - 1].keys[kept[k - 1]] // len(vocabulary)] = True
-        kept[k - 2][tables[k - 1].suffixes[kept[k - 1]]] = True
-    for k in range(2, len(tables)):
-        passed_on = (
-            model.log_backoff[k - 2][tables[k - 1].keys // len(vocabulary)] + log_p[k - 2][tables[k - 1].suffixes]
-        )
-        log_p[k - 1] = np.where(np.isnan(log_p[k - 1]), passed_on, log_p[k - 1])
+        kept[k - 1][contexts[k][kept[k]]] = True
+        kept[k - 1][tables[k].suffixes[kept[k]]] = True
+    for k in range(1, len(kept) - 1):
+        passed_on = model.log_backoff[k - 1][contexts[k]] + log_p[k - 1][tables[k].suffixes]
+        log_p[k] = np.where(np.isnan(log_p[k]), passed_on, log_p[k])
 
     yield "\\data\\"
-    for k, chosen in enumerate(kept, start=1):
-        yield f"ngram {k}={int(chosen.sum()) + (len(marks) if k == 1 else 0)}"
-    words = np.array(vocabulary, dtype=object)
-    texts = words
-    for k, chosen in enumerate(kept, start=1):
-        if k > 1:
-            keys = tables[k - 1].keys
-            texts = texts[keys // len(vocabulary)] + " " + words[keys % len(vocabulary)]
-        yield from ("", f"\\{k}-grams:")
-        if k == 1:
-            yield from (f"{IMPOSSIBLE}\t{mark}\t0" for mark in marks)
-        lines = zip(log_p[k - 1][chosen] / math.log(10), texts[chosen], strict=True)
-        if k == len(kept):
-            yield from (f"{p:.7g}\t{text}" for p, text in lines)
+    for k, chosen in enumerate(kept):
+        yield f"ngram {k + 1}={int(chosen.sum()) + (0 if k else len(marks))}"
+    texts = words = np.array(vocabulary, dtype=object)
+    for k, chosen in enumerate(kept):
+        yield from ("", f"\\{k + 1}-grams:")
+        if k:
+            texts = texts[contexts[k]] + " " + words[last[k]]
         else:
-            backoff = model.log_backoff[k - 1][chosen] / math.log(10)
-            yield from (f"{p:.7g}\t{text}\t{b:.7g}" for (p, text), b in zip(lines, backoff, strict=True))
+            yield from (f"{IMPOSSIBLE}\t{mark}\t0" for mark in marks)
+        lines = (f"{p:.7g}\t{text}" for p, text in zip(log_p[k][chosen] / LN10, texts[chosen], strict=True))
+        if k + 1 < len(kept):
+            backoff = model.log_backoff[k][chosen] / LN10
+            lines = (f"{line}\t{weight:.7g}" for line, weight in zip(lines, backoff, strict=True))
+        yield from lines
     yield from ("", "\\end\\")
 
 
@@ -69,155 +78,28 @@ def read(lines: Iterable[str], vocabulary: list[str]) -> Backoff:
 
     A word that the file lacks gets what the file gives `<unk>`; n-grams with words that the vocabulary lacks, such as
     `<s>`, are left out. Raises InputError, with the line number, where the lines are no ARPA file, or where
-    probabilities don't sum to 1: of the 1-grams, and after a sample of contexts.
+    probabilities don't sum to 1: of the 1-grams, and after each context.
     """
-    sections = _sections(lines, {word: number for number, word in enumerate(vocabulary)})
-    while len(sections) > 1 and not len(sections[-1][0]):  # an order that has no n-gram of these words
-        sections.pop()
-    words, p, backoff, where, left_out = sections[0]
-    unknown = np.flatnonzero(words[:, 0] == vocabulary.index(UNKNOWN))
-    if not len(unknown):
-        raise InputError(f"ARPA file: no {UNKNOWN} among its 1-grams, so words that it lacks have no probability")
-    _check_once(words[:, 0], where)
-    if 2 * len(words) < len(vocabulary):
-        raise InputError(
-            f"ARPA file: it has {len(words):,} of the {len(vocabulary):,} words, so it is of another corpus"
-        )
-    if abs(np.exp(p).sum() + left_out - 1) > ROUNDED:
-        raise InputError(f"ARPA file: its 1-grams' probabilities sum to {np.exp(p).sum() + left_out:.3f}, not to 1")
-    dense_p, dense_backoff = np.full(len(vocabulary), p[unknown[0]]), np.zeros(len(vocabulary))
-    dense_p[words[:, 0]], dense_backoff[words[:, 0]] = p, backoff
-    everything = np.arange(len(vocabulary))
-    tables, log_p, log_backoff = [Table(everything, everything * 0, everything * 0)], [dense_p], [dense_backoff]
-    for k, (words, p, backoff, where, _) in enumerate(sections[1:], start=2):
-        context, suffixes = _places(tables, words[:, :-1]), _places(tables, words[:, 1:])
-        if (context == NEVER).any():
-            raise InputError(f"ARPA file, line {where[context == NEVER][0]}: its first {k - 1} words have no line")
-        keys = context * len(vocabulary) + words[:, -1]
-        order = _check_once(keys, where)
-        tables.append(Table(keys[order], np.zeros(len(keys), dtype=np.int64), suffixes[order]))
-        log_p.append(p[order])
-        log_backoff.append(backoff[order])
-    model = Backoff(Counts(len(vocabulary), 0, tables, [NEVER] * len(tables)), log_p, log_backoff[:-1])
-    _check_sums(model, sections[0][0][:, 0], whole=not any(section[-1] for section in sections), vocabulary=vocabulary)
-    return model
-
-
-def _check_once(keys: np.ndarray, where: np.ndarray) -> np.ndarray:
-    """The order (N,) in which keys rise. Raises InputError with the line of the first that was there before."""
-    order = np.argsort(keys, kind="stable")
-    twice = np.flatnonzero(np.diff(keys[order]) == 0)
-    if len(twice):
-        raise InputError(f"ARPA file, line {where[order[twice[0] + 1]]}: this n-gram has a line already")
-    return order
-
-
-def _check_sums(model: Backoff, own: np.ndarray, whole: bool, vocabulary: list[str]) -> None:
-    """Raises InputError where the probabilities of the file's own words (N,) sum to more than 1 after a context, or to
-    less though the file is whole, with no n-gram left out.
-
-    Looked at are, of each length, the contexts with the largest back-offs, and others all over the file.
-    """
-    tables = model.counts.tables
-    for k, backoff in enumerate(model.log_backoff, start=1):
-        largest = np.argsort(backoff)[-SAMPLE // 2 :]
-        others = np.linspace(0, len(backoff) - 1, SAMPLE // 2).astype(int)
-        for place in np.union1d(largest, others):
-            context = _words(tables, k, place)
-            with np.errstate(over="ignore"):
-                total = np.exp(_after(model, context)[own]).sum()
-            if not (1 - ROUNDED if whole else 0) <= total <= 1 + ROUNDED:
-                said = " ".join(vocabulary[word] for word in context)
-                raise InputError(f"ARPA file: after {said!r} the probabilities sum to {total:.3g}, not to 1")
-
-
-def _words(tables: list[Table], k: int, place: int) -> list[int]:
-    """The ids of a k-gram by its place."""
-    words: list[int] = []
-    for table in tables[k - 1 :: -1]:
-        place, word = divmod(int(table.keys[place]), len(tables[0].keys))
-        words.insert(0, word)
-    return words
-
-
-def _after(model: Backoff, context: list[int]) -> np.ndarray:
-    """Natural-log probability (V,) of each word after a context, shorter than the model's order."""
-    tables, result = model.counts.tables, model.log_p[0]
-    for k in range(1, len(context) + 1):
-        place = _places(tables, np.array([context[-k:]]))[0]
-        if place != NEVER:
-            first, last = np.searchsorted(tables[k].keys, [place * len(result), (place + 1) * len(result)])
-            result = result + model.log_backoff[k - 1][place]
-            result[tables[k].keys[first:last] % len(result)] = model.log_p[k][first:last]
-    return result
-
-
-def _places(tables: list[Table], words: np.ndarray) -> np.ndarray:
-    """The place of each n-gram (N, k) of ids in the table of its order, or NEVER."""
-    place = words[:, 0]
-    for k in range(1, words.shape[1]):
-        place = np.where(place == NEVER, NEVER, tables[k].find(place * len(tables[0].keys) + words[:, k]))
-    return place
-
-
-def _sections(lines: Iterable[str], ids: dict[str, int]) -> list[tuple[np.ndarray, ...]]:
-    """For each order: ids (N, k), log P (N,), log back-off (N,), natural, the number of each line (N,), and the summed
-    P of the lines that are left out."""
-    sizes: dict[int, int] = {}
-    sections: list[tuple[np.ndarray, ...]] = []
-    k, seen, rows, left_out, found = 0, 0, [], 0.0, False
-
-    def fail(number: int, what: str) -> NoReturn:
-        raise InputError(f"ARPA file, line {number}: {what}")
-
-    def close(number: int) -> None:
-        if k and seen != sizes[k]:
-            fail(number, f"{seen:,} {k}-grams end here where the head says {sizes[k]:,}")
-        if k:
-            words, p, backoff, where = zip(*rows, strict=True) if rows else ((), (), (), ())
-            scale = math.log(10)
-            table = np.array(words, dtype=np.int64).reshape(-1, k)
-            sections.append((table, np.array(p) * scale, np.array(backoff) * scale, np.array(where), left_out))
-
-    number = 0
-    for number, line in enumerate(lines, start=1):
-        line = line.rstrip("\r\n \t")
-        if not found:
-            found = line == "\\data\\"
-        elif not line.strip():
-            continue
-        elif line == "\\end\\":
-            close(number)
-            if not sizes or k != max(sizes):
-                fail(number, f"the file ends after order {k} where the head promises order {max(sizes, default=0)}")
-            return sections
-        elif size := re.fullmatch(r"ngram\s+(\d+)\s*=\s*(\d+)", line):
-            sizes[int(size[1])] = int(size[2])
-        elif head := re.fullmatch(r"\\(\d+)-grams:", line):
-            close(number)
-            if int(head[1]) != k + 1 or k + 1 not in sizes:
-                fail(number, f"a section of {head[1]}-grams where order {k + 1} is due")
-            k, seen, rows, left_out = k + 1, 0, [], 0.0
-        elif not k:
-            fail(number, f"neither a size nor a section: {line[:60]!r}")
-        else:
-            parts = re.split(r"[ \t]+", line.lstrip(" \t"))  # a word may hold a space of another kind
-            if len(parts) not in (k + 1, k + 2):
-                fail(number, f"not 'log10 P, {k} words, log10 back-off': {line[:60]!r}")
-            try:
-                p, backoff = float(parts[0]), float(parts[k + 1]) if len(parts) > k + 1 else 0.0
-            except ValueError:
-                fail(number, f"not a number: {line[:60]!r}")
-            if p > 0 or math.isnan(p) or not math.isfinite(backoff):
-                fail(number, f"no log10 of a probability, or no finite back-off: {line[:60]!r}")
-            seen += 1
-            words = [ids.get(UNKNOWN if word == SHOUTED and word not in ids else word) for word in parts[1 : k + 1]]
-            if None not in words:
-                rows.append((words, p, backoff, number))
-            elif parts[k] != MARKS[0] and p > IMPOSSIBLE:  # nothing predicts a beginning
-                left_out += 10**p
-    end = "the file ends without \\end\\" if found else "no \\data\\ in it: not an ARPA file"
-    raise InputError(f"ARPA file, line {number}: {end}")
+    size, ids = len(vocabulary), {word: number for number, word in enumerate(vocabulary)}
+    ids.setdefault(UNKNOWN.upper(), ids[UNKNOWN])  # as some tools write it
+    first, *longer = _sections(lines, ids)
+    own = first.words[:, 0]
+    if not (unknown := own == ids[UNKNOWN]).any():
+        raise InputError(f"no {UNKNOWN} among its 1-grams, so words that it lacks have no probability")
+    if 2 * (own < size).sum() < size:
+        raise InputError(f"it lacks most of the {size:,} words, so it is of another corpus")
+    if START not in vocabulary:  # nothing predicts a beginning, whatever its line says
+        first.log_p[own == ids.get(START, NEVER)] = -np.inf
+    if abs(np.exp(first.log_p).sum() - 1) > ROUNDED:
+        raise InputError(f"its 1-grams' probabilities sum to {np.exp(first.log_p).sum():.3f}, not to 1")
+    lacking = np.setdiff1d(np.arange(len(ids)), own)
+    nothing = np.zeros(len(lacking), dtype=np.int64)
+    added = Section(lacking[:, None], nothing + first.log_p[unknown][0], nothing, nothing)
+    sections = [Section(*map(np.concatenate, zip(first, added, strict=True))), *longer]
+    _check_sums(*_tables(sections, len(ids)), len(ids))
+    tables, sections = _tables([section.chosen((section.words < size).all(1)) for section in sections], size)
+    log_p, log_backoff = [each.log_p for each in sections], [each.log_backoff for each in sections[:-1]]
+    return Backoff(Counts(size, 0, tables, [NEVER] * len(tables)), log_p, log_backoff)
 
 
 def read_file(path: Path, vocabulary: list[str]) -> Backoff:
@@ -229,15 +111,99 @@ def read_file(path: Path, vocabulary: list[str]) -> Backoff:
     try:
         with opened(path, "rt", encoding="utf-8-sig") as lines:
             return read(lines, vocabulary)
-    except (UnicodeDecodeError, EOFError, gzip.BadGzipFile) as error:
+    except (UnicodeDecodeError, EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise InputError(f"ngram.path={path}: not UTF-8 text, or cut short: {error}") from error
     except InputError as error:
-        raise InputError(f"ngram.path={path}: {error}") from error
+        raise InputError(f"ngram.path={path}: not a whole ARPA file: {error}") from error
 
 
 def write_file(model: Backoff, vocabulary: list[str], path: Path) -> None:
     """Writes an ARPA file, .gz or not."""
     opened = gzip.open if path.suffix == ".gz" else open
-    path.parent.mkdir(parents=True, exist_ok=True)
     with replacing(path) as temporary, opened(temporary, "wt", encoding="utf-8") as file:
         file.writelines(f"{line}\n" for line in write(model, vocabulary))
+
+
+def _sections(lines: Iterable[str], ids: dict[str, int]) -> list[Section]:
+    """The section of each order. ids: of the vocabulary; the other words of the file are added to it."""
+    numbered = ((number, text) for number, line in enumerate(lines, 1) if (text := line.strip(" \t\r\n")))
+    if not any(text == "\\data\\" for _, text in numbered):
+        raise InputError("no \\data\\ in it")
+    sizes, sections, ended = [], [], (0, "the end of the file")
+    number, text = next(numbered, ended)
+    while size := re.fullmatch(r"ngram\s+\d+\s*=\s*(\d+)", text):
+        sizes.append(int(size[1]))
+        number, text = next(numbered, ended)
+    for k, size in enumerate(sizes, start=1):
+        _check_due(text, f"\\{k}-grams:", number)
+        sections.append(_section(islice(numbered, size), k, ids))
+        number, text = next(numbered, ended)
+    _check_due(text, "\\end\\" if sizes else "ngram 1=", number)
+    return sections
+
+
+def _check_due(text: str, due: str, number: int) -> None:
+    if text != due:
+        raise InputError(f"line {number}: {text[:60]!r} where {due} is due, by the sizes that the head names")
+
+
+def _section(numbered: Iterable[tuple[int, str]], k: int, ids: dict[str, int]) -> Section:
+    """The k-grams of these lines."""
+    rows = []
+    for number, text in numbered:
+        fields = SPACES.split(text)
+        words = fields[1 : k + 1]
+        try:
+            p, backoff = map(float, [fields[0], *(fields[k + 1 :] or "0")])
+        except ValueError:
+            p = backoff = math.nan
+        if len(words) < k or not p <= 0 or not abs(backoff) <= -IMPOSSIBLE:
+            raise InputError(f"line {number}: not 'log10 P, {k} words, log10 back-off': {text[:60]!r}")
+        rows.append(([ids.setdefault(word, len(ids)) for word in words], p, backoff, number))
+    words, p, backoff, numbers = zip(*rows, strict=True) if rows else ((), (), (), ())
+    words = np.array(words, dtype=np.int64).reshape(-1, k)
+    return Section(words, np.array(p) * LN10, np.array(backoff) * LN10, np.array(numbers))
+
+
+def _tables(sections: list[Section], size: int) -> tuple[list[Table], list[Section]]:
+    """The table of each order that has n-grams, without counts, and its section in the table's order.
+
+    Raises InputError for an n-gram whose beginning has no line, or that has two.
+    """
+    tables, ordered = [], []
+    for k, section in enumerate(sections):
+        if not len(section.lines):
+            break
+        context, suffixes = _places(tables, section.words[:, :-1], size), _places(tables, section.words[:, 1:], size)
+        if (context == NEVER).any():
+            raise InputError(f"line {section.lines[context == NEVER][0]}: its first {k} words have no line")
+        keys = context * size + section.words[:, -1]
+        order = np.argsort(keys, kind="stable")
+        if len(twice := order[1:][np.diff(keys[order]) == 0]):
+            raise InputError(f"line {section.lines[twice[0]]}: this n-gram has a line already")
+        tables.append(Table(keys[order], np.zeros(len(keys), dtype=np.int64), suffixes[order]))
+        ordered.append(section.chosen(order))
+    return tables, ordered
+
+
+def _places(tables: list[Table], words: np.ndarray, size: int) -> np.ndarray:
+    """The place of each n-gram (N, k) of ids in the table of its order, or NEVER."""
+    place = np.zeros(len(words), dtype=np.int64)
+    for table, word in zip(tables, words.T, strict=False):
+        place = np.where(place == NEVER, NEVER, table.find(place * size + word))
+    return place
+
+
+def _check_sums(tables: list[Table], sections: list[Section], size: int) -> None:
+    """Raises InputError where the probabilities of all words after a context sum to another number than 1."""
+    for table, shorter, section in zip(tables[1:], sections[:-1], sections[1:], strict=True):
+        context, weight = table.keys // size, np.exp(shorter.log_backoff)
+        own, lower = (
+            np.bincount(context, np.exp(p), len(weight)) for p in (section.log_p, shorter.log_p[table.suffixes])
+        )
+        sums = own + weight * (1 - lower)  # what is backed off to sums to 1, as was checked before
+        off = np.abs(sums - 1) > ROUNDED * weight.clip(1, 100)  # which multiplies what was rounded
+        off[context[table.suffixes == NEVER]] = False  # what back-off gives these has no line of its own
+        if off.any():
+            line, total = shorter.lines[off][0], sums[off][0]
+            raise InputError(f"line {line}: the probabilities of the words after it sum to {total:.3g}, not to 1")

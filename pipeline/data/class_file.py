@@ -13,20 +13,21 @@ def write(path: Path, classes: np.ndarray, vocabulary: list[str], frequency: np.
     """class, word, frequency (in training); the classes in order, the most frequent words of each first."""
     table = pd.DataFrame({"class": classes, "word": vocabulary, "frequency": frequency})
     table = table.sort_values(["class", "frequency", "word"], ascending=[True, False, True], kind="stable")
-    path.parent.mkdir(parents=True, exist_ok=True)
     with replacing(path) as temporary:
         table.to_csv(temporary, index=False)
 
 
 def read(path: Path, vocabulary: list[str]) -> np.ndarray:
-    """The class (V,) of each word of the vocabulary. Raises InputError where file and vocabulary don't fit."""
-    if not path.is_file():
-        raise InputError(f"no word classes in {path}: run the stage that makes them, such as `dvc repro cluster@500`")
+    """The class (V,) of each word of the vocabulary. Raises InputError where the file does not say them."""
     try:
-        table = pd.read_csv(path, keep_default_na=False).set_index("word")["class"]
-    except (KeyError, ValueError) as error:  # pandas' own errors are ValueErrors
-        raise InputError(f"{path} is no file of word classes ({error}): cluster again") from error
-    whole = table.index.is_unique and set(table.index) == set(vocabulary)
-    if not whole or not pd.api.types.is_integer_dtype(table) or table.min() < 0:
-        raise InputError(f"{path}: not the classes of this vocabulary of {len(vocabulary):,} words; cluster again")
-    return table.loc[vocabulary].to_numpy()
+        classes = pd.read_csv(path, keep_default_na=False).set_index("word")["class"]
+        numbers = pd.api.types.is_integer_dtype(classes) and classes.min() >= 0
+        fit = numbers and sorted(classes.index) == sorted(vocabulary)
+    except (OSError, KeyError, ValueError):  # pandas' own errors are ValueErrors
+        fit = False
+    if not fit:
+        raise InputError(
+            f"{path}: not there, or not the classes of this vocabulary of {len(vocabulary):,} words; run the stage "
+            "that makes them, such as `dvc repro cluster@500`"
+        )
+    return classes.loc[vocabulary].to_numpy()

@@ -72,38 +72,21 @@ def read_corpus(folder: str | Path) -> Corpus:
         raise InputError(f"no preprocessed corpus in {folder}: run `dvc repro preprocess`, or give the folder as data=")
     try:
         counts = read_json(folder / COUNTS)
-        if "files" not in counts:
-            raise InputError(f"{COUNTS} is of an older state of the code")
         for name in WRITTEN:
             if counts["files"][name] != _digest(folder / name):
-                raise InputError(f"{name} was changed")
-        corpus = Corpus(
-            vocabulary=(folder / "vocabulary.txt").read_text(encoding="utf-8").split("\n")[:-1],
-            **{split: read_array(folder / f"{split}.npy") for split in SPLITS},
-            texts=pd.read_csv(folder / "texts.csv", keep_default_na=False, dtype={"name": str}),
-            counts=counts,
-        )
-        fault = _fault(corpus)
-    except (InputError, OSError, ValueError, KeyError, TypeError) as error:  # pandas' and UTF-8's are ValueErrors
-        fault = str(error)
-    if fault:
-        raise InputError(f"the corpus in {folder} is not as preprocess wrote it: {fault}; run preprocess again")
-    return corpus
+                raise ValueError(f"{name} was changed")
+        ids = {split: read_array(folder / f"{split}.npy") for split in SPLITS}
+        ends = np.cumsum([0, *map(len, ids.values())])
+        if digest(*ids.values()) != counts["digest"] or ends.tolist() != counts["boundaries"]:
+            raise ValueError("the ids were changed")
+        vocabulary = (folder / "vocabulary.txt").read_text(encoding="utf-8").split("\n")[:-1]
+        texts = pd.read_csv(folder / "texts.csv", keep_default_na=False, dtype={"name": str})
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        said = f"the corpus in {folder} is not as preprocess wrote it: {error}; run preprocess again"
+        raise InputError(said) from error
+    return Corpus(vocabulary, **ids, texts=texts, counts=counts)
 
 
 def _digest(file: Path) -> str:
     with file.open("rb") as content:
         return hashlib.file_digest(content, "sha256").hexdigest()
-
-
-def _fault(corpus: Corpus) -> str:
-    """What of a corpus does not fit the rest; '' where all fits."""
-    splits = [corpus.ids(split) for split in SPLITS]
-    for name, ids in zip(SPLITS, splits, strict=True):
-        if ids.ndim != 1 or ids.dtype != np.int32:
-            return f"{name}.npy holds {ids.dtype} of shape {ids.shape}"
-    if [len(ids) for ids in splits] != np.diff(corpus.counts["boundaries"]).tolist():
-        return "a split is longer or shorter"
-    if digest(*splits) != corpus.counts["digest"]:
-        return f"the ids are not those whose digest {COUNTS} has"
-    return ""

@@ -3,10 +3,10 @@
 import json
 import os
 import platform
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from uuid import uuid4
 
 import numpy as np
 
@@ -24,14 +24,9 @@ def replacing(path: Path) -> Iterator[Path]:
     if path.exists() and not path.is_file():
         raise InputError(f"{path} is no regular file, and only such a file is replaced: give another place")
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=path.suffix)
-    os.close(handle)
-    temporary = Path(name)
+    temporary = path.with_name(f".{path.name}.{uuid4().hex[:8]}{path.suffix}")
     try:
         yield temporary
-        umask = os.umask(0)
-        os.umask(umask)
-        temporary.chmod(0o666 & ~umask)  # mkstemp's files are for their owner alone
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
@@ -57,7 +52,7 @@ def read_array(path: Path) -> np.ndarray:
     try:
         return np.load(path, allow_pickle=False)
     except Exception as error:  # numpy reads the header as Python: what damage ends in can't be listed
-        raise InputError(f"{path} is damaged or no array ({error}): make it again") from error
+        raise InputError(f"{path} is not there, damaged, or no array ({error}): make it again") from error
 
 
 def write_timing(path: Path, seconds: dict[str, float]) -> None:

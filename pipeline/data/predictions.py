@@ -1,5 +1,6 @@
 """The arrays that a model leaves: the natural-log probability of every token of a split."""
 
+import logging
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -9,7 +10,9 @@ from pipeline.core.common import evaluation
 from pipeline.data.corpus import Corpus
 from pipeline.data.errors import InputError
 from pipeline.data.files import read_array, write_json
-from pipeline.data.record import FILE
+from pipeline.data.record import FILE, check_corpus, read
+
+log = logging.getLogger(__name__)
 
 ABOVE = 1e-4  # how far above 0 rounding may put the logarithm of a probability
 
@@ -22,18 +25,22 @@ def write_predictions(folder: Path, corpus: Corpus, raw: dict[str, np.ndarray]) 
     """
     (folder / FILE).unlink(missing_ok=True)  # the folder is whole again when its stage has written this again
     treated, metrics = evaluation.treat(raw, corpus.splits, corpus.unseen)
-    for place, arrays in (("raw", raw), ("", treated)):
+    (folder / "raw").mkdir(parents=True, exist_ok=True)
+    for place, arrays in ((folder / "raw", raw), (folder, treated)):
         for split, array in arrays.items():
-            _save(folder / place / f"{split}.npy", array, corpus.ids(split))
+            if array.shape != corpus.ids(split).shape or not np.isfinite(array).all():
+                raise ValueError(f"{place}: log-probabilities of shape {array.shape} for {split}, or not all finite")
+            np.save(place / f"{split}.npy", array.astype(np.float32))
     write_json(folder / "metrics.json", metrics)
+    log.info("%s: validation %.2f with share", folder, metrics["valid"])  # test is for the report
     return metrics
 
 
-def _save(path: Path, array: np.ndarray, ids: np.ndarray) -> None:
-    if array.shape != ids.shape or not np.isfinite(array).all():
-        raise ValueError(f"{path}: log-probabilities of shape {array.shape} for {ids.shape} tokens, or not all finite")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    np.save(path, array.astype(np.float32))
+def read_raw(folder: Path, corpus: Corpus) -> dict[str, np.ndarray]:
+    """A model's own natural-log probabilities (T,) of valid and test. Raises InputError as read_predictions does, and
+    for a model of another corpus."""
+    check_corpus(read(folder), folder, corpus)
+    return {split: read_predictions(folder, f"raw/{split}", len(corpus.ids(split))) for split in ("valid", "test")}
 
 
 def read_predictions(folder: str | Path, split: str, tokens: int) -> np.ndarray:
@@ -42,13 +49,13 @@ def read_predictions(folder: str | Path, split: str, tokens: int) -> np.ndarray:
     Raises InputError where they are not there, or are not logarithms of probabilities, one for each token.
     """
     path = Path(folder) / f"{split}.npy"
-    if not path.is_file():
-        raise InputError(f"no predictions in {path}: run the stage that makes them, such as `dvc repro train@mlp9-0`")
     array = read_array(path)
-    if array.shape != (tokens,) or array.dtype != np.float32:
-        raise InputError(f"{path} holds {array.dtype} of shape {array.shape} for {tokens:,} tokens: make it again")
-    if not (np.isfinite(array) & (array <= ABOVE)).all():
-        raise InputError(f"{path} holds what is no logarithm of a probability: make it again")
+    fit = array.shape == (tokens,) and array.dtype == np.float32
+    if not fit or not (np.isfinite(array) & (array <= ABOVE)).all():
+        raise InputError(
+            f"{path} holds {array.dtype} of shape {array.shape}, or numbers that are no logarithms of probabilities, "
+            f"for {tokens:,} tokens: make it again"
+        )
     return array
 
 
@@ -58,8 +65,8 @@ def folder_of(name: str, places: Sequence[str | Path], stage: str = "") -> Path:
     stage: what makes it, for the error. Raises InputError where it is in none.
     """
     inside = name if "/" in name else f"{name}/0"
-    there = [Path(place, inside) for place in places if Path(place, inside).is_dir()]
-    if not there:
-        makes = f"run `dvc repro {stage}`" if stage else "run the stage that makes it"
-        raise InputError(f"no predictions of {inside} in {', '.join(map(str, places))}: {makes}")
-    return there[0]
+    for place in places:
+        if Path(place, inside).is_dir():
+            return Path(place, inside)
+    makes = f"run `dvc repro {stage}`" if stage else "run the stage that makes it"
+    raise InputError(f"no predictions of {inside} in {', '.join(map(str, places))}: {makes}")

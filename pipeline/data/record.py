@@ -45,8 +45,6 @@ def describe(stage: str, config: Keys, data: str) -> Record:
 def read(folder: str | Path) -> Record:
     """The run that made the result in a folder. Raises InputError where the folder does not say."""
     file = Path(folder) / FILE
-    if not file.is_file():
-        raise InputError(f"no {file}: nothing there, or a result of an older state of the code; run its stage again")
     try:
         return Record(**read_json(file))
     except TypeError:

@@ -22,8 +22,7 @@ from pipeline.config.base import ROOT
 from pipeline.data import record
 from pipeline.data.corpus import read_corpus
 from pipeline.data.errors import InputError
-from pipeline.data.files import read_json, write_json
-from pipeline.data.weights import WEIGHTS
+from pipeline.data.files import read_json
 from pipeline.models import by_name, served
 from pipeline.running import sweep, tracking
 from pipeline.running.paper import table_of
@@ -105,12 +104,12 @@ class Publisher:
 
     def cost(self, folder: Path) -> dict[str, float]:
         """What the stage of a result took, where its file is still there: neither git nor DVC keeps it."""
-        made, numbers = self.made[folder], (int, float)
-        for said in map(self.timings.get, sorted(self.timings, key=lambda file: file.parent.name != table_of(folder))):
-            same = [said.get(key) for key in ("stage", "name", "seed")] == [made.stage, made.name, made.seed]
-            if same and said.get("data", made.data) == made.data:
-                return {k: v for k, v in said.items() if isinstance(v, numbers) and k not in ("seed", "cores")}
-        return {}
+        made = self.made[folder]
+        result = {"stage": made.stage, "name": made.name, "seed": made.seed, "data": made.data}
+        of_table = sorted(self.timings, key=lambda file: file.parent.name != table_of(folder))
+        timing = next((self.timings[file] for file in of_table if result.items() <= self.timings[file].items()), {})
+        measured = timing.keys() - {*result, "cores"}
+        return {key: timing[key] for key in timing if key in measured and isinstance(timing[key], int | float)}
 
     def publish_grid(self, table: Path) -> None:
         """A grid of conf/search by its table: a run with its jobs below, if the multirun's own is not there."""
@@ -130,16 +129,16 @@ class Publisher:
             sweep.log(parent, table, jobs, sweep.digest(table))
 
     def logged_model(self, folder: Path) -> str:
-        """The id of a result's model in the store, "" where it, or the folder with its files, is not there. One that
-        is not ready was begun by a publish that was killed: it is removed."""
+        """The id of a result's model in the store, "" for none. One whose files are gone, or that a killed publish has
+        begun, is removed."""
         experiment = tracking.open_experiment(self.client, self.data[folder])
         condition = f"tags.`{tracking.OUTPUT}` = '{tracking.digest(folder)}'"
         for model in self.client.search_logged_models([experiment], filter_string=condition):
             place = model.artifact_location
-            if model.status != LoggedModelStatus.READY:
-                self.client.delete_logged_model(model.model_id)
-            elif not place.startswith(("file:", "/")) or Path(local_file_uri_to_path(place)).is_dir():
+            lost = place.startswith(("file:", "/")) and not Path(local_file_uri_to_path(place)).is_dir()
+            if model.status == LoggedModelStatus.READY and not lost:
                 return model.model_id
+            self.client.delete_logged_model(model.model_id)
         return ""
 
     def log_model(self, name: str, folder: Path, run: str) -> str:
@@ -150,6 +149,7 @@ class Publisher:
                 name=name,
                 python_model=str(code / "models" / "served.py"),
                 artifacts={"model": str(self._packed(folder, Path(temporary, "model")))},
+                model_config={"name": f"{self.made[folder].name}/{self.made[folder].seed}"},
                 code_paths=[str(code)],
                 signature=served.SIGNATURE,
                 input_example=served.EXAMPLE,
@@ -160,29 +160,23 @@ class Publisher:
         return logged.model_id
 
     def _packed(self, folder: Path, target: Path) -> Path:
-        """All that a model needs, in one folder."""
+        """All that a model needs, in one folder; see by_name.folders."""
         made, data = self.made[folder], self.data[folder]
-        name, tables = f"{made.name}/{made.seed}", [folder.parents[1], *sorted((self.root / "predictions").iterdir())]
+        tables = [folder.parents[1], *sorted((self.root / "predictions").iterdir())]
         shutil.copytree(data, target / "data")
-        for part, source in by_name.folders(name, read_corpus(data), tables).items():
-            (target / "predictions" / part).mkdir(parents=True)
-            for file in (record.FILE, "metrics.json", "weights.json", WEIGHTS):
-                if (source / file).is_file():
-                    shutil.copyfile(source / file, target / "predictions" / part / file)
+        for part, source in by_name.folders(f"{made.name}/{made.seed}", read_corpus(data), tables).items():
+            shutil.copytree(source, target / "predictions" / part, ignore=shutil.ignore_patterns("*.npy"))
         if (clusters := self.root / "clusters" / data.name).is_dir() and made.stage != "train":
             shutil.copytree(clusters, target / "clusters")
-        write_json(target / "name.json", {"name": name})
         return target
 
     def register(self, model_id: str) -> str:
         """The model becomes a version of `nplm`, if it is not yet, and gets the alias; the version."""
-        if not self.client.search_registered_models(f"name = '{MODEL}'"):
-            self.client.create_registered_model(MODEL)
         source, versions = f"models:/{model_id}", self.client.search_model_versions(f"name = '{MODEL}'")
         same = [version for version in versions if version.source == source]
-        version = same[0] if same else self.client.create_model_version(MODEL, source, model_id=model_id)
-        self.client.set_registered_model_alias(MODEL, ALIAS, version.version)
-        return str(version.version)
+        version = (same or [mlflow.register_model(source, MODEL)])[0].version
+        self.client.set_registered_model_alias(MODEL, ALIAS, version)
+        return version
 
 
 @contextmanager

@@ -19,13 +19,12 @@ from mlflow.types import ColSpec, DataType, Schema
 from mlflow.types.schema import Array, Object, Property
 
 from pipeline.core.common.evaluation import perplexity
-from pipeline.data.corpus import read_corpus
 from pipeline.data.errors import InputError
-from pipeline.data.files import read_json
-from pipeline.models import by_name, user_text
+from pipeline.models.model import load
 
 LONGEST = 100_000  # characters of a text, some 20,000 words; the answer takes twenty times as many
-EXAMPLE = pd.DataFrame({"text": ["The jury said that the election was fair."]})
+SENTENCE = "The jury said that the election was fair."
+EXAMPLE = pd.DataFrame({"text": [SENTENCE]})
 NO_TEXT = 'no column `text`: send such as {"dataframe_records": [{"text": "It was fair."}]}'
 WORD = [
     Property("word", DataType.string),
@@ -54,9 +53,8 @@ class Served(PythonModel):
             with warnings.catch_warnings(action="ignore"):  # pandas 4 will lack it
                 pd.set_option("future.infer_string", False)
         folder = Path(context.artifacts["model"])
-        self.corpus = read_corpus(folder / "data")
-        name = read_json(folder / "name.json")["name"]
-        self.model = by_name.load(name, self.corpus, [folder / "predictions"], folder / "clusters")
+        self.model = load(context.model_config["name"], folder / "data", folder / "predictions", folder / "clusters")
+        self.model.score(SENTENCE)  # loads it now, and not for the first request
 
     def predict(self, context, model_input: pd.DataFrame, params: dict | None = None) -> pd.DataFrame:
         """One line a text: its words, marks included, each with its natural-log probability, and the perplexity; or
@@ -73,7 +71,7 @@ class Served(PythonModel):
                 raise InputError("no text: give one as `text`")
             if len(given) > LONGEST:
                 raise InputError(f"{len(given):,} characters; at most {LONGEST:,} are scored at once: send parts")
-            scored = user_text.scored(user_text.words_of(given, self.corpus), self.model, self.corpus)
+            scored = self.model.score(given).drop(columns="raw")
         except InputError as error:
             return {"words": [], "perplexity": None, "error": str(error)}
         total = float(perplexity(scored["log_probability"].to_numpy()))

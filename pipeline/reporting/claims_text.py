@@ -3,7 +3,6 @@
 import pandas as pd
 
 from pipeline.config.tables import Table
-from pipeline.reporting.cells import Cell
 
 TRAINED = "Networks trained by {training}; seeds: {seeds}.\n"
 HEAD = """\
@@ -36,25 +35,19 @@ stopping and weights were chosen there.
 """
 
 
-def page(
-    table: Table, claims: pd.DataFrame, curves: pd.DataFrame, pairs: pd.DataFrame, incomparable: pd.DataFrame
-) -> str:
-    """The page; claims, curves, pairs: the stage's lines; incomparable: what it can't judge."""
-    parts = [TRAINED.format(training=table.training, seeds=len(table.seeds))]
-    judged = len(claims) + len(curves) + len(incomparable) > 0
-    for frame, head, view in (
-        (claims, "", claims_view),
-        (curves, f"{CURVES}\n", curves_view),
-        (incomparable, "Not comparable:\n\n", curves_view),
-        (pairs, EXPLORATORY + ("\n" if judged else f"\n{WITHOUT_CLAIMS}\n"), pairs_view),
-    ):
-        if len(frame):
-            parts.append(head + view(frame).map(str).to_markdown(index=False, disable_numparse=True) + "\n")
-    return "\n".join([parts[0], *[HEAD] * judged, *parts[1:]])
+def page(table: Table, frames: dict[str, pd.DataFrame]) -> str:
+    """The page; frames: the stage's lines of each kind."""
+    judged = any(len(frames[kind]) for kind in ("claims", "curves", "incomparable"))
+    parts = [TRAINED.format(training=table.training, seeds=len(table.seeds))] + [HEAD] * judged
+    for kind, head in HEADS.items():
+        if len(frames[kind]):
+            more = "" if judged else f"{WITHOUT_CLAIMS}\n"  # then pairs alone are there
+            parts.append(f"{head}{more}{VIEW_OF[kind](frames[kind]).to_markdown(index=False, disable_numparse=True)}\n")
+    return "\n".join(parts)
 
 
 def claims_view(lines: pd.DataFrame) -> pd.DataFrame:
-    """A line a claim, of cells: its words, what it asks for, and what was measured on each split and reading."""
+    """A line a claim, as text: its words, what it asks for, and what was measured on each split and reading."""
     return pd.DataFrame([_claim(group) | _measured(group) for _, group in lines.groupby("says", sort=False)])
 
 
@@ -70,38 +63,43 @@ def curves_view(lines: pd.DataFrame) -> pd.DataFrame:
     return lines.rename(columns={"says": "the paper says"})
 
 
+HEADS = {
+    "claims": "",
+    "curves": f"{CURVES}\n",
+    "incomparable": "Not comparable:\n\n",
+    "exploratory": f"{EXPLORATORY}\n",
+}
+VIEW_OF = {"claims": claims_view, "curves": curves_view, "incomparable": curves_view, "exploratory": pairs_view}
+
+
 def _claim(group: pd.DataFrame) -> dict[str, str]:
     first = group.iloc[0]
     added = f" (added {first['added']}, its figures known)" if first["added"] else ""
     # What the paper's figures show on validation and test, and its words.
-    shown = _both(group["paper"]) if group["paper"].notna().all() else ""
+    shown = _either(group["paper"]) if group["paper"].notna().all() else ""
     words = f" ({first['figure']})" if shown and first["figure"] else first["figure"]
-    asked = {"better": "above 0", "as much": f"at least {_both(group['least'])}"}
+    asked = {"better": "above 0", "as much": f"at least {_either(group['least'])}"}
     return {
         "the paper says": first["says"] + added,
         "where": first["where"],
         "paper": shown + words,
-        "asks": asked.get(first["kind"], f"at most {_both(group['most'])}"),
-        "better": _each(group["better"]),
-        "than": _each(group["than"]),
+        "asks": asked.get(first["kind"], f"at most {_either(group['most'])}"),
+        "better": _either(group["better"], "{}"),
+        "than": _either(group["than"], "{}"),
     }
 
 
-def _each(names: pd.Series) -> str:
-    """One model, or those of the readings where they differ."""
-    return " / ".join(dict.fromkeys(names))
+def _either(values: pd.Series, form: str = "{:+.2%}") -> str:
+    """One value, or those of the splits and readings where they differ."""
+    return " / ".join(dict.fromkeys(map(form.format, values)))
 
 
-def _both(values: pd.Series) -> str:
-    """One figure, or that of validation and that of test where they differ."""
-    return " / ".join(dict.fromkeys(f"{value:+.2%}" for value in values))
-
-
-def _measured(group: pd.DataFrame) -> dict[str, Cell]:
+def _measured(group: pd.DataFrame) -> dict[str, str]:
     """By split and reading, as +1.2% (-0.3% to +2.7%), open, one seed."""
     measured = {}
     for line in group.to_dict("records"):
-        ends = f"{line['low']:+.1%} to {line['high']:+.1%}" if pd.notna(line["low"]) else ""
-        more = ", ".join(filter(None, [line.get("holds"), "one seed" * (line["seeds"] == 1)]))
-        measured[f"{line['split']}, {line['reading']}"] = Cell(f"{line['ours']:+.1%}", ends, more)
+        interval = f" ({line['low']:+.1%} to {line['high']:+.1%})" if pd.notna(line["low"]) else ""
+        more = [line.get("holds"), "one seed" if line["seeds"] == 1 else ""]
+        figure = f"{line['ours']:+.1%}{interval}"
+        measured[f"{line['split']}, {line['reading']}"] = ", ".join(filter(None, [figure, *more]))
     return measured

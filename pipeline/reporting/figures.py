@@ -1,10 +1,17 @@
-"""The page's own figures, from the tables of the report: each returns an SVG."""
+"""The figures, from the tables of the report: each returns an SVG."""
 
 import matplotlib
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 
+from pipeline.config.tables import KINDS
 from pipeline.reporting import style
+
+PANELS = {
+    "train_perplexity": "training perplexity, summed up while it trains",
+    "valid_perplexity": "validation perplexity",
+}
 
 
 def ratios(table: pd.DataFrame, yardstick: str) -> str:
@@ -116,3 +123,88 @@ def genres(table: pd.DataFrame, models: dict[str, str]) -> str:
         axes.set_ylabel("test perplexity")
         axes.legend(loc="upper left", bbox_to_anchor=(1, 1), fontsize=9)
         return style.svg(figure)
+
+
+def curves(curves: pd.DataFrame, rows: pd.DataFrame, same_corpus: bool) -> str:
+    """Training and validation perplexity by epoch, a line for each seed of each network; where the corpus is the
+    paper's, its figures as diamonds over the last epoch.
+
+    curves: by name and seed, with epoch and the columns of PANELS; rows: as table.build has them.
+    """
+    with style.figure(11, 4.5) as figure:
+        for axes, (column, label) in zip(figure.subplots(1, 2), PANELS.items(), strict=True):
+            for name, of_name in curves.groupby("name", sort=False):
+                row, colour = rows.loc[name], None
+                for _, curve in of_name.groupby("seed"):
+                    shape = f"{row['row'] or name}, n={row['n']} h={row['h']} m={row['m']}" + " direct" * row["direct"]
+                    line = {"color": colour, "marker": "o", "markersize": 3, "label": None if colour else shape}
+                    (drawn,) = axes.plot(curve["epoch"], curve[column], **line)
+                    colour = drawn.get_color()
+                if pd.notna(printed := row[f"paper_{column.removesuffix('_perplexity')}"]) and same_corpus:
+                    axes.plot(of_name["epoch"].max(), printed, "D", color=colour, markeredgecolor=style.INK)
+            axes.xaxis.get_major_locator().set_params(integer=True)
+            axes.set_xlabel("epoch")
+            axes.set_ylabel(label)
+            axes.set_yscale("log")
+            axes.yaxis.set_major_formatter("{x:.0f}")
+            axes.yaxis.set_minor_formatter("{x:.0f}")
+        if axes.lines:
+            axes.legend(fontsize=8)
+        return style.svg(figure)
+
+
+def plane(features: np.ndarray, words: list[str], middle: bool = False) -> str:
+    """Words at their two features (R, 2), one row a word; middle: only the box around the middle half of them."""
+    with style.figure(10, 8) as figure:
+        axes = figure.add_subplot()
+        axes.scatter(*features.T, s=2, color=style.OURS)
+        for place, word in zip(features, words, strict=True):
+            axes.annotate(word.replace("$", r"\$"), place, fontsize=7, ha="center", va="center")
+        # Most words lie close together around nothing, some far out: linear within, logarithmic without.
+        spread = float(np.median(np.abs(features)))
+        axes.set_xscale("asinh", linear_width=spread)
+        axes.set_yscale("asinh", linear_width=spread)
+        if middle:
+            low, high = np.quantile(features, [0.25, 0.75], axis=0)
+            axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
+        axes.set_xlabel("first feature")
+        axes.set_ylabel("second feature")
+        return style.svg(figure)
+
+
+def timeline(built: pd.DataFrame) -> str:
+    """Test perplexity, with share, by year; a line through the best of what there was."""
+    with style.figure(8, 4.8) as figure:
+        axes = figure.add_subplot()
+        marks = dict(zip(KINDS, ("o", "s", "^"), strict=True))
+        for (kind, label), colour in zip(KINDS.items(), style.COLOURS, strict=False):
+            part = built[built["kind"] == kind]
+            axes.plot(part["year"], part["test"], marks[kind], color=colour, label=label)
+        by_year = built.sort_values(["year", "valid"]).groupby("year").first()
+        best = by_year[by_year["valid"] == by_year["valid"].cummin()]["test"]
+        path = best.reindex(by_year.index).ffill()
+        label = "the best so far, by validation"
+        axes.step(path.index, path, where="post", linewidth=1, color=style.INK, alpha=0.4, label=label)
+        axes.set_yscale("log")
+        ticks = [tick for tick in (100, 125, 150, 175, 200, 250, 300, 350, 400) if tick < 1.1 * built["test"].max()]
+        axes.set_yticks(ticks, map(str, ticks))
+        axes.minorticks_off()
+        axes.set_xlim(built["year"].min() - 1, built["year"].max() + 9)
+        axes.xaxis.get_major_locator().set_params(integer=True)
+        axes.set_xlabel("year of the paper that a model is from")
+        axes.set_ylabel("test perplexity on Brown, with share")
+        axes.legend(fontsize=9, loc="lower left")
+        _name_points(axes, built)
+        return style.svg(figure)
+
+
+def _name_points(axes: Axes, built: pd.DataFrame) -> None:
+    """Each model's name beside its point; below the names above it, where they would stand on one another."""
+    point = axes.figure.dpi / 72  # in pixels
+    placed: list[tuple[float, float]] = []
+    for _, line in built.sort_values("test", ascending=False).iterrows():
+        x, y = axes.transData.transform((line["year"], line["test"]))
+        low = min([y, *(other - 9 * point for near, other in placed if abs(near - x) < 150 * point)])
+        placed.append((x, low))
+        place = {"xytext": (5, 3 + (low - y) / point), "textcoords": "offset points", "fontsize": 8}
+        axes.annotate(f"{line['row']}, {line['test']:.0f}", (line["year"], line["test"]), **place)

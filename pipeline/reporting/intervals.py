@@ -16,9 +16,20 @@ def build(table: Table, corpus: Corpus) -> pd.DataFrame:
     after valid_, its perplexity in `valid`. A perplexity is that of the mean log-probability over seeds, the geometric
     mean of theirs.
     """
-    test, valid = (_of_split(split, table, corpus) for split in ("test", "valid"))
-    both = test.join(valid.add_prefix("valid_").rename(columns={"valid_perplexity": "valid"}))
-    return both.assign(seeds=[len(table.names[name]) for name in both.index])
+    lines: dict[str, dict[str, float]] = {name: {} for name in table.names}
+    for split, prefix in (("test", ""), ("valid", "valid_")):
+        texts = by_text.texts_of(corpus, split)
+        tokens = texts["tokens"].to_numpy()
+        sums = {name: _sums(table, name, texts, split) for name in table.names}
+        for name, own in sums.items():
+            estimates = {"": resampling.perplexity(own, tokens)}
+            estimates |= {f"to_{other}_": resampling.ratio(own, sums[other], tokens) for other in table.yardsticks}
+            for key, estimate in estimates.items():
+                value = f"{prefix}{key}".rstrip("_") or "perplexity"
+                ends = {f"{prefix}{key}low": estimate.low, f"{prefix}{key}high": estimate.high}
+                lines[name] |= {value: estimate.value} | ends
+    built = pd.DataFrame.from_dict(lines, orient="index").rename_axis("name")
+    return built.assign(seeds=[len(seeds) for seeds in table.names.values()])
 
 
 def genres(table: Table, corpus: Corpus) -> pd.DataFrame:
@@ -38,20 +49,6 @@ def genres(table: Table, corpus: Corpus) -> pd.DataFrame:
         perplexities = np.exp(-total[list(sums)].div(total["tokens"], axis=0))
         by_split[split] = pd.concat([total[["texts", "tokens"]].astype(int), perplexities], axis=1)
     return pd.concat(by_split, names=["split"])
-
-
-def _of_split(split: str, table: Table, corpus: Corpus) -> pd.DataFrame:
-    texts = by_text.texts_of(corpus, split)
-    tokens = texts["tokens"].to_numpy()
-    sums = {name: _sums(table, name, texts, split) for name in table.names}
-    lines = {}
-    for name, own in sums.items():
-        estimates = {f"to_{other}": resampling.ratio(own, sums[other], tokens) for other in table.yardsticks}
-        lines[name] = {}
-        for key, estimate in ({"perplexity": resampling.perplexity(own, tokens)} | estimates).items():
-            ends = f"{key}_" if key in estimates else ""
-            lines[name] |= {key: estimate.value, f"{ends}low": estimate.low, f"{ends}high": estimate.high}
-    return pd.DataFrame.from_dict(lines, orient="index").rename_axis("name")
 
 
 def _sums(table: Table, name: str, texts: pd.DataFrame, split: str) -> np.ndarray:

@@ -4,9 +4,6 @@ Markdown file of reports/; what stands between two other marks, reports/index.ht
 import re
 from pathlib import Path
 
-from markdown_it import MarkdownIt
-from markupsafe import Markup
-
 from pipeline.data.errors import InputError
 from pipeline.data.files import replacing
 
@@ -19,17 +16,17 @@ def put_tables(page: Path, reports: Path) -> None:
     if left := set(re.findall(r"<!-- (?:table:|end of) (\S+\.md) -->", TABLE.sub("", text))):
         raise InputError(f"{page}: <!-- table: FILE --> and <!-- end of FILE --> stand in pairs: {', '.join(left)}")
 
-    def between(found: re.Match) -> str:
-        file = reports / found[2]
-        return f"{found[1]}\n{file.read_text(encoding='utf-8')}\n{found[3]}" if file.is_file() else found[0]
+    def between(match: re.Match) -> str:
+        file = reports / match[2]
+        return f"{match[1]}\n{file.read_text(encoding='utf-8')}\n{match[3]}" if file.is_file() else match[0]
 
     with replacing(page) as temporary:
         temporary.write_text(TABLE.sub(between, text), encoding="utf-8")
 
 
-def between(page: Path, name: str) -> Markup:
-    """As HTML, what stands between <!-- NAME --> and <!-- end of NAME --> in a page, without the comments in it."""
-    found = re.search(rf"<!-- {name} -->\n(.*?)<!-- end of {name} -->", page.read_text(encoding="utf-8"), re.DOTALL)
-    if not found:
+def between(page: Path, name: str) -> str:
+    """What stands between <!-- NAME --> and <!-- end of NAME --> in a page, without the comments in it."""
+    match = re.search(rf"<!-- {name} -->\n(.*?)<!-- end of {name} -->", page.read_text(encoding="utf-8"), re.DOTALL)
+    if not match:
         raise InputError(f"{page}: the marks <!-- {name} --> and <!-- end of {name} --> are not there")
-    return Markup(MarkdownIt().render(re.sub(r"<!--.*?-->", "", found[1])))
+    return re.sub(r"<!--.*?-->", "", match[1])

@@ -1,8 +1,7 @@
 """The one builder of tables: a line for each model of conf/table/<name>.yaml, from its arrays of log-probabilities and
-what its run.json says of its shape; and the views of it that the report shows."""
+what its run.json says of its shape; and the ratios that follow from them."""
 
 from collections.abc import Sequence
-from operator import methodcaller
 from pathlib import Path
 
 import numpy as np
@@ -11,82 +10,56 @@ import pandas as pd
 from pipeline.config.tables import Row, Table
 from pipeline.core.common.evaluation import perplexity
 from pipeline.core.common.splits import SPLITS
-from pipeline.core.networks import registry
 from pipeline.data import record
 from pipeline.data.corpus import Corpus
 from pipeline.data.errors import InputError
 from pipeline.data.predictions import folder_of, read_predictions
-from pipeline.reporting.cells import Column
 
-
-class Model:
-    """A model of a table, as the columns ask for it."""
-
-    def __init__(self, name: str, table: Table, corpus: Corpus):
-        self.name, self.corpus, self.folders = name, corpus, table.folders(name)
-        for folder in self.folders:
-            record.check_corpus(record.read(folder), folder, corpus)
-        self.row = table.rows.get(name, Row())
-        self.shape = shape(self.folders[0], table.predictions)
-
-    def part(self, key: str) -> object:
-        return self.shape.get(key)
-
-    def paper(self, split: str) -> float | None:
-        return getattr(self.row, split)
-
-    def perplexities(self, split: str, array: str = "{}", seen: bool = False) -> list[float]:
-        """Of each seed; array: raw/{} as the model gives it, else with the share; seen: over tokens whose word training
-        shows."""
-        ids = self.corpus.ids(split)
-        kept = ~self.corpus.unseen[ids] if seen else slice(None)
-        return [perplexity(read_predictions(each, array.format(split), len(ids))[kept]) for each in self.folders]
-
-    def mean(self, *of: str, seen: bool = False) -> float:
-        return np.mean(self.perplexities(*of, seen))
-
-    def spread(self, *of: str) -> float | None:
-        """The standard deviation over seeds, where there are several."""
-        return np.std(self.perplexities(*of), ddof=1) if len(self.folders) > 1 else None
-
-    def train(self) -> float | None:
-        """Raw, of the first seed; None of what training was not scored by."""
-        if not (self.folders[0] / "raw" / "train.npy").is_file():
-            return None
-        return perplexity(read_predictions(self.folders[0], "raw/train", len(self.corpus.train)))
-
-
-RAW, SHARE = "raw/{}", "{}"
 BOTH = ("valid", "test")
-# Each column in the order of the CSV file: its name there, its head and format for readers, and what it is of a model.
-COLUMNS = [
-    Column("row", "row", of=lambda model: model.row.row or model.name),
-    Column("model", of=methodcaller("part", "model")),
-    *(Column(key, key, "{:d}", methodcaller("part", key)) for key in ("n", "c", "h", "m")),
-    *(Column(key, key, of=methodcaller("part", key)) for key in ("direct", "mix")),
-    Column("seeds", "seeds", "{:d}", lambda model: len(model.folders)),
-    Column("train", "train", of=Model.train),
-    *(Column(f"{split}_raw", split, of=methodcaller("mean", split, RAW)) for split in BOTH),
-    *(Column(f"{split}_raw_sd", of=methodcaller("spread", split, RAW)) for split in BOTH),
-    *(Column(split, f"{split}, with share", of=methodcaller("mean", split, SHARE)) for split in BOTH),
-    *(Column(f"{split}_sd", of=methodcaller("spread", split, SHARE)) for split in BOTH),
-    *(Column(f"{split}_seen", of=methodcaller("mean", split, SHARE, seen=True)) for split in BOTH),
-    *(Column(f"paper_{split}", f"{split}, paper", "{:g}", methodcaller("paper", split)) for split in SPLITS),
-]
-NAMES = [column.name for column in COLUMNS]
-TYPES = {column.name: "Int64" for column in COLUMNS if column.form == "{:d}"}
-TYPES |= dict.fromkeys(NAMES[NAMES.index("train") :], float)
-AGAINST = Column("against", "test against paper", "{:+.1%}")  # ours over the paper's, less 1
+ENDS = ("low", "high")  # of an interval
+WHOLE = ["n", "c", "h", "m", "seeds"]
+FIGURES = ["train", *(f"{split}{end}" for end in ("_raw", "_raw_sd", "", "_sd", "_seen") for split in BOTH)]
+FIGURES += [f"paper_{split}" for split in SPLITS]
+NAMES = ["row", "model", "n", "c", "h", "m", "direct", "mix", "seeds", *FIGURES]  # in the order of the CSV file
+TYPES = dict.fromkeys(WHOLE, "Int64") | dict.fromkeys(FIGURES, float)
 
 
-def columns(names: str) -> list[Column]:
-    """Columns of the table by their names."""
-    known = {column.name: column for column in [*COLUMNS, AGAINST]}
-    return [known[name] for name in names.split()]
+def build(table: Table, corpus: Corpus) -> pd.DataFrame:
+    """One line for each model of the table, indexed by its name.
+
+    Means over seeds, and standard deviations (_sd) where there are several. *_raw: as the model gives it, which is what
+    the paper reads; valid, test: with the share for unseen words; *_seen: with it, over tokens whose word training
+    shows; train: raw, of the first seed, where it scored training. Raises InputError where a model's predictions are
+    missing or of another corpus.
+    """
+    lines = {name: line(name, table, corpus) for name in table.names}
+    return pd.DataFrame.from_dict(lines, orient="index").rename_axis("name").astype(TYPES)
+
+
+def line(name: str, table: Table, corpus: Corpus) -> dict[str, object]:
+    """What the table says of a model."""
+    folders, row = table.folders(name), table.rows.get(name, Row())
+    for folder in folders:
+        record.check_corpus(record.read(folder), folder, corpus)
+    its = shape(folders[0], table.predictions)
+    built = dict.fromkeys(NAMES) | {"row": row.row or name, "seeds": len(folders)} | its
+    if (folders[0] / "raw" / "train.npy").is_file():
+        built["train"] = perplexity(read_predictions(folders[0], "raw/train", len(corpus.train)))
+    for split in BOTH:
+        ids = corpus.ids(split)
+        every, seen = np.full(len(ids), True), ~corpus.unseen[ids]
+        for end, array, kept in (("_raw", f"raw/{split}", every), ("", split, every), ("_seen", split, seen)):
+            seeds = [perplexity(read_predictions(folder, array, len(ids))[kept]) for folder in folders]
+            built[f"{split}{end}"] = np.mean(seeds)
+            if len(seeds) > 1 and f"{split}{end}_sd" in NAMES:
+                built[f"{split}{end}_sd"] = np.std(seeds, ddof=1)
+    return built | {f"paper_{split}": getattr(row, split) for split in SPLITS}
 
 
 def shape(folder: Path, places: Sequence[str | Path]) -> dict[str, object]:
     """Whether a network or an n-gram lies in a folder, and its n, c, h, m, direct and mix, as run.json has them."""
+    from pipeline.core.networks import registry  # which imports torch, and who reads tables alone need not wait
+
     made = record.read(folder)
     if made.stage == "train":
         model = made.config["model"]
@@ -107,18 +80,6 @@ def shape(folder: Path, places: Sequence[str | Path]) -> dict[str, object]:
     return {"model": "ngram"}
 
 
-def build(table: Table, corpus: Corpus) -> pd.DataFrame:
-    """One line for each model of the table, indexed by its name, with the columns of COLUMNS.
-
-    Means over seeds, and standard deviations where there are several. *_raw: as the model gives it, which is what the
-    paper reads; valid, test: with the share for unseen words; *_seen: with it, over tokens whose word training shows;
-    train: raw, seed 0. Raises InputError where a model's predictions are missing or of another corpus.
-    """
-    models = {name: Model(name, table, corpus) for name in table.names}
-    lines = {name: {column.name: column.of(model) for column in COLUMNS} for name, model in models.items()}
-    return pd.DataFrame.from_dict(lines, orient="index", columns=NAMES).rename_axis("name").astype(TYPES)
-
-
 def read(file: Path) -> pd.DataFrame:
     """A table that the report stage wrote, indexed by our model's name. Raises InputError where older code wrote it."""
     try:
@@ -128,38 +89,44 @@ def read(file: Path) -> pd.DataFrame:
 
 
 def read_rows(reports: Path, table: Table) -> pd.DataFrame:
-    """All rows of a table in the reports' folder: the paper's and then the others. Raises InputError without them."""
+    """All rows of a table in the reports' folder, the paper's and then the others. Where there are intervals, valid_raw
+    and test_raw have theirs (_low, _high), and valid_to_NAME and to_NAME are the ratios to a yardstick, with theirs.
+    Raises InputError without the table."""
     file = reports / table.csv
     if not file.is_file():
         raise InputError(f"no {file}: run `dvc repro`, or the target of make that makes this table")
-    extra = file.with_name("extra.csv")
-    return pd.concat([read(each) for each in (file, extra) if each.is_file()])
+    rows = pd.concat([read(each) for each in (file, file.with_name("extra.csv")) if each.is_file()])
+    if not (intervals := file.with_name("intervals.csv")).is_file():
+        return rows
+    ends = {f"{of}{end}": f"{to}_{end}" for of, to in (("", "test_raw"), ("valid_", "valid_raw")) for end in ENDS}
+    spread = pd.read_csv(intervals, index_col="name").drop(columns=["perplexity", "valid", "seeds"], errors="ignore")
+    return rows.join(spread.rename(columns=ends))
 
 
-def ratios(table: pd.DataFrame, yardsticks: list[str], intervals: pd.DataFrame | None = None) -> pd.DataFrame:
+def label(row: pd.Series) -> str:
+    """A row's label with its order and its classes."""
+    return ", ".join([row["row"], *(f"{key} = {row[key]}" for key in ("n", "c") if pd.notna(row[key]))])
+
+
+def ratios(table: pd.DataFrame, yardsticks: list[str], intervals: pd.DataFrame) -> pd.DataFrame:
     """Each network's and mixture's perplexity over those of the models `yardsticks` on the same stream.
 
     Perplexities of two streams can't be compared; how far one model is below another can. A line a yardstick and
     network; over: the yardstick's name; columns as in the table, both perplexities over the same tokens; *_low and
-    *_high: of the raw ones, from `intervals.build`, where given; reached: the raw ones are at or below the ratios that
-    the paper's figures have. A yardstick that is not in the table has no line.
+    *_high: of the raw ones, from `intervals.build`; reached: the raw ones are at or below the ratios that the paper's
+    figures have, none where it prints none. A yardstick that is not in the table has no line.
     """
-    networks = table[table["model"] == "network"]
-    parts = [_ratios(table, networks, intervals, other) for other in yardsticks if other in table.index]
+    networks, parts = table[table["model"] == "network"], []
+    figures = [name for split in BOTH for name in (f"{split}_raw", split, f"{split}_seen", f"paper_{split}")]
+    for over in (name for name in yardsticks if name in table.index):
+        part = networks[figures] / table[figures].loc[over]  # NaN where the paper prints nothing
+        part.insert(0, "row", networks["row"])
+        part.insert(1, "over", over)
+        for end in ENDS:
+            part[f"valid_{end}"] = intervals[f"valid_to_{over}_{end}"]
+            part[f"test_{end}"] = intervals[f"to_{over}_{end}"]
+        raw, printed = part[["valid_raw", "test_raw"]], part[["paper_valid", "paper_test"]]
+        missed = (raw.to_numpy() > printed.to_numpy()).any(axis=1)
+        part["reached"] = pd.Series(~missed, part.index, dtype="boolean").where(printed.notna().any(axis=1))
+        parts.append(part)
     return pd.concat(parts) if parts else pd.DataFrame()
-
-
-def _ratios(table: pd.DataFrame, networks: pd.DataFrame, intervals: pd.DataFrame | None, yardstick: str):
-    ratio = pd.DataFrame({"row": networks["row"], "over": yardstick})
-    for split in ("valid", "test"):
-        for column in (f"{split}_raw", split, f"{split}_seen", f"paper_{split}"):
-            ratio[column] = networks[column] / table.loc[yardstick, column]  # NaN where the paper prints nothing
-    for end in ("low", "high") if intervals is not None else ():
-        ratio[f"valid_{end}"] = intervals[f"valid_to_{yardstick}_{end}"]
-        ratio[f"test_{end}"] = intervals[f"to_{yardstick}_{end}"]
-    below = [
-        (ratio[f"{split}_raw"] <= ratio[f"paper_{split}"]) | ratio[f"paper_{split}"].isna()
-        for split in ("valid", "test")
-    ]
-    reached = pd.Series(np.logical_and.reduce(below), ratio.index, dtype="boolean")
-    return ratio.assign(reached=reached.where(ratio[["paper_valid", "paper_test"]].notna().any(axis=1)))

@@ -1,75 +1,74 @@
-"""Views of the tables that more than one reader has: Markdown in reports/, the README, the page."""
+"""Tables as people read them: some columns of a CSV file, each figure as text, which becomes Markdown, LaTeX and the
+page. views.yaml says what is shown of each table."""
 
-from pipeline.reporting import table
-from pipeline.reporting.cells import Column
+import re
+from pathlib import Path
 
-SPLITS = ("valid", "test")
+import pandas as pd
+import yaml
 
-REPORT = table.columns(
-    "row n c h m direct mix train paper_train valid_raw paper_valid valid test_raw paper_test test against"
-)
-
-TIMELINE = [
-    *(
-        Column("row", "model"),
-        Column("year", "year", "{:d}"),
-        Column("source", "from"),
-        Column("seeds", "seeds", "{:d}"),
-    ),
-    *(Column(split, f"{split}, with share") for split in SPLITS),
-    *(Column(f"{split}_raw", f"{split}, raw") for split in SPLITS),
-    Column("test_ratio", "test, raw, over Kneser-Ney 5 (95 % over texts)", "{:.3f}"),
-]
-STEPS = [
-    *(Column(name, name) for name in ("what", "from", "to")),
-    *(Column("valid", "valid, with share"), Column("valid_share", "valid, share of the way", "{:.0%}")),
-    *(Column("test", "test, with share"), Column("test_share", "test, share of the way", "{:.0%}")),
-]
-
-SUMMARY = [
-    Column("model", "raw perplexity"),
-    *(Column(name, head, "{:.1f}") for name, head in (("valid", "validation"), ("test", "test"))),
-    Column("valid_ratio / test_ratio", "over Kneser-Ney 5, validation / test", "{:.3f}"),
-]
-YARDSTICKS = [
-    *(Column("training", "training"), Column("label", "over"), Column("reading", "reading")),
-    *(Column(name, head, "{:d}") for name, head in (("valid", "validation"), ("test", "test"), ("both", "both"))),
-    Column("of", "of", "{:d}"),
-]
-DISTANCE = [
-    *(Column("training", "training"), Column("row", "row"), Column("epoch", "epoch", "{:.0f}")),
-    *(Column("train", "training, over the trigram", "{:.3f}"), Column("paper_train", "the paper's", "{:.3f}")),
-    Column("train_log", "ln of ours over the paper's", "{:+.3f}"),
-    *(Column("valid", "validation, over the trigram", "{:.3f}"), Column("paper_valid", "the paper's ", "{:.3f}")),
-    Column("valid_log", "ln of ours over the paper's ", "{:+.3f}"),
-    Column("distance", "root mean square", "{:.3f}"),
-]
+VIEWS = yaml.safe_load(Path(__file__).with_name("views.yaml").read_text(encoding="utf-8"))
+YES_NO = {True: "yes", False: "no"}
 
 
-def _ratio(split: str) -> list[Column]:
-    raw = f"{split}_raw"
-    return [
-        Column(raw, split, "{:.3f}", part="text"),
-        Column(raw, f"{split}, 95 % over texts", "{:.3f}", part="ends"),
-        Column(f"paper_{split}", f"the paper's {split}", "{:.3f}"),
-        Column(split, f"{split}, with share", "{:.3f}"),
-        Column(f"{split}_seen", f"{split}, with share, seen", "{:.3f}"),
-    ]
+def laid_out(frame: pd.DataFrame, view: dict[str, str]) -> pd.DataFrame:
+    """A line a row, a column of text for each head of a view whose columns the frame has."""
+    columns, lines = {}, frame.to_dict("records")
+    for head, cell in view.items():
+        names, _, form = cell.partition(":")
+        first, between, last = re.fullmatch(r"(.+?)(?:( / | to | \()(.+?)\)?)?", names).groups("")
+        if first in frame:
+            columns[head] = [_figure(line, first, form) for line in lines]
+        if first in frame and last:
+            pairs = zip(columns[head], [_figure(line, last, form) for line in lines], strict=True)
+            columns[head] = [_both(one, between, other) for one, other in pairs]
+    return pd.DataFrame(columns, frame.index, dtype=object)
 
 
-RATIOS = [Column("row", "row"), *_ratio("valid"), *_ratio("test"), Column("reached", "reached")]
+def _both(one: str, between: str, other: str) -> str:
+    """Two figures in a cell; in brackets the second may be missing, else there is none without it."""
+    if between == " (":
+        return f"{one} ({other})" if other else one
+    return f"{one}{between}{other}" if other else ""
 
 
-def replication(shorts: dict[str, str]) -> list[Column]:
-    """Validation / test in each cell; shorts: what each training is called, by its columns' first word."""
+def _figure(line: dict, name: str, form: str) -> str:
+    """With ± its standard deviation where there is NAME_sd, and its interval in brackets where there is NAME_low."""
+    value, sd, low, high = (line.get(f"{name}{ending}") for ending in ("", "_sd", "_low", "_high"))
+    if isinstance(value, str):
+        return value
+    if pd.isna(value):
+        return ""
+    form = form or ".1f"
+    text = YES_NO[bool(value)] if pd.api.types.is_bool(value) else format(value, form)
+    text += "" if pd.isna(sd) else f" ± {sd:{form}}"
+    return text + ("" if pd.isna(low) else f" ({low:{form}} to {high:{form}})")
 
-    def both(whose: str, head: str, ending: str = "", form: str = "{:.1f}") -> Column:
-        return Column(f"{whose}_valid{ending} / {whose}_test{ending}", head, form)
 
-    return [
-        *table.columns("row n c h m"),
-        both("paper", "the paper", form="{:g}"),
-        *(both(whose, short) for whose, short in shorts.items()),
-        *(both(w, f"{short}, ratio", "_ratio", "{:.3f}") for w, short in ({"paper": "the paper"} | shorts).items()),
-        *(Column(f"{whose}_minutes", f"{short}, core-minutes", "{:.0f}") for whose, short in shorts.items()),
-    ]
+def replication(shorts: dict[str, str]) -> dict[str, str]:
+    """The view of Table 1 by several trainings; shorts: what each is called, by the first word of its columns."""
+    every = {"paper": "the paper"} | shorts
+    both = "{0}_valid{1} / {0}_test{1}:{2}".format
+    shown = {short: both(whose, "", "g" if whose == "paper" else ".1f") for whose, short in every.items()}
+    ratios = {f"{short}, ratio": both(whose, "_ratio", ".3f") for whose, short in every.items()}
+    minutes = {f"{short}, core-minutes": f"{whose}_minutes:.0f" for whose, short in shorts.items()}
+    return {"row": "row"} | {key: f"{key}:.0f" for key in ("n", "c", "h", "m")} | shown | ratios | minutes
+
+
+def markdown(view: pd.DataFrame) -> str:
+    """A table of text in Markdown."""
+    align = ["left"] + ["right"] * (len(view.columns) - 1)
+    return view.to_markdown(index=False, disable_numparse=True, colalign=align) + "\n"
+
+
+def latex(view: pd.DataFrame) -> str:
+    """The same as a LaTeX tabular for booktabs."""
+    form = "l" + "r" * (len(view.columns) - 1)
+    return view.to_latex(index=False, column_format=form, escape=True).replace("±", r"$\pm$")
+
+
+def plain(value: str | float) -> str:
+    """Text as it is; a number with four digits, or with all before the point: exponents hide what is to be compared."""
+    if isinstance(value, str):
+        return value
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"

@@ -1,14 +1,15 @@
-"""The file in which a killed training finds itself again: one for each configuration, data and code."""
+"""The file in which a stopped or killed training finds itself again: one for each configuration, data and code."""
 
 import hashlib
 import json
 import logging
-import pickle
+import signal
 import time
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from pickle import UnpicklingError
 
 import torch
 from filelock import FileLock, Timeout
@@ -17,60 +18,53 @@ from pipeline.config.code import CORE, files_of
 from pipeline.core.training.trainer import Progress
 from pipeline.data.errors import InputError
 from pipeline.data.files import replacing
-from pipeline.running import interrupts
+from pipeline.running.processes import Ranks
+from pipeline.running.stage import half_written
 
 log = logging.getLogger(__name__)
 
+_signals: list[int] = []  # that have come to this process in the block of `noting_signals`
 
-class CheckpointFile:
-    """A training's state as a file, replaced at once or not at all."""
 
-    def __init__(self, path: Path, seconds: float):
-        self.path, self.seconds = path, seconds
+class Checkpoint:
+    """A training's state as a file, replaced at once or not at all. With several processes each has a file of its own:
+    all are written at the same step, and read only if they are of one."""
+
+    def __init__(self, path: Path, seconds: float, ranks: Ranks):
+        self.path, self.seconds, self.ranks = path, seconds, ranks
         self.written = time.monotonic()
 
-    def __str__(self) -> str:
-        return str(self.path)
-
-    def tick(self, save: Callable[[], None]) -> None:
-        """Saves when `seconds` have gone by since the last time, or before a signal ends the training.
-
-        Raises StoppedError in that case.
-        """
-        self.save_if(self.due(), interrupts.asked(), save)
-
-    def save_if(self, due: bool, stop: bool, save: Callable[[], None]) -> None:
-        """Saves where it is due or the training is to stop, and stops it."""
-        if due or stop:
+    def tick(self, save: Callable[[], None]) -> bool:
+        """Saves when `seconds` have gone by since the last time by the first process's clock, or a signal has come to
+        any process. Whether one has, so that the training is to end."""
+        said = self.ranks.gathered((time.monotonic() - self.written >= self.seconds, is_to_stop()))
+        stop = any(wish for _, wish in said)
+        if said[0][0] or stop:
             save()
-        if stop:
-            raise interrupts.StoppedError
-
-    def due(self) -> bool:
-        """Whether it is time."""
-        return time.monotonic() - self.written >= self.seconds
+        return stop
 
     def write(self, state: dict) -> None:
-        """Replaces the file."""
+        """Replaces the file, once all processes have written theirs."""
         with replacing(self.path) as temporary:
             torch.save(state, temporary)
-            self.complete()
+            self.ranks.wait()
         self.written = time.monotonic()
-
-    def complete(self) -> None:
-        """The new file is written and will now replace the old one."""
 
     def read(self) -> dict | None:
         """What the file holds, or None where there is none. A damaged file is put aside, with a warning."""
-        if not self.path.is_file():
-            return None
+        state = None
         try:
-            return read_state(self.path)
+            state = read_state(self.path) if self.path.is_file() else None
         except InputError as error:
-            aside = self.path.with_suffix(".damaged")
-            self.path.replace(aside)
+            aside = self.path.replace(self.path.with_suffix(".damaged"))
             log.warning("%s; training starts again, and the file is now %s", error, aside)
-            return None
+        steps = self.ranks.gathered(state and (state["progress"]["epoch"], state["progress"]["step"]))
+        if len(set(steps)) > 1:
+            raise InputError(
+                f"the processes' checkpoints are of different steps, {steps}: one was removed or damaged, or all were "
+                f"killed in the instant of saving; remove this training's files, such as {self.path}, to begin again"
+            )
+        return state
 
 
 def read_state(path: Path) -> dict:
@@ -82,10 +76,8 @@ def read_state(path: Path) -> dict:
         state = torch.load(path, weights_only=True, map_location="cpu")
         Progress(**state["progress"])
         return state
-    except (RuntimeError, EOFError, ValueError, pickle.UnpicklingError, zipfile.BadZipFile) as error:
-        raise InputError(f"{path} is damaged: {error}") from error
-    except (KeyError, TypeError) as error:
-        raise InputError(f"{path} is damaged, or holds no state of a training") from error
+    except (RuntimeError, EOFError, ValueError, KeyError, TypeError, UnpicklingError, zipfile.BadZipFile) as error:
+        raise InputError(f"{path} is damaged, or holds no state of a training: {error}") from error
 
 
 @contextmanager
@@ -96,19 +88,19 @@ def claim(folder: Path, what: dict, code: Iterable[Path]) -> Iterator[Path]:
     holds it.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{_key(what, code)}.pt"
-    lock = FileLock(path.with_suffix(".lock"))
-    try:
-        lock.acquire(timeout=0)
+    key = hashlib.sha256(json.dumps(what | {"torch": torch.__version__}, sort_keys=True).encode())
+    for file in sorted(code):
+        key.update(file.read_bytes())
+    path = folder / f"{key.hexdigest()[:24]}.pt"
+    try:  # the lock's file stays: to remove it would let two others each lock a file of that name
+        lock = FileLock(path.with_suffix(".lock")).acquire(timeout=0)
     except Timeout as error:
         raise InputError(f"another process is at this very training ({path}): wait until it ends") from error
-    try:
-        for leftover in folder.glob(f".{path.name}.*"):  # of a process killed while it wrote
-            leftover.unlink()
+    with lock:
+        for half in half_written(folder, path.name):
+            half.unlink()
         yield path
         path.unlink(missing_ok=True)
-    finally:
-        lock.release()  # the lock's file stays: to remove it would let two others each lock a file of that name
 
 
 def code_of(family: str, parallel: str) -> set[Path]:
@@ -118,8 +110,24 @@ def code_of(family: str, parallel: str) -> set[Path]:
     return files_of(*(CORE / name for name in names))
 
 
-def _key(what: dict, code: Iterable[Path]) -> str:
-    key = hashlib.sha256(json.dumps(what | {"torch": torch.__version__}, sort_keys=True).encode())
-    for file in sorted(code):
-        key.update(file.read_bytes())
-    return key.hexdigest()[:24]
+@contextmanager
+def noting_signals() -> Iterator[None]:
+    """While the block runs, a first Ctrl-C or SIGTERM is only noted; a second one raises KeyboardInterrupt at once."""
+
+    def note(number: int, frame: object) -> None:
+        if _signals:
+            raise KeyboardInterrupt
+        _signals.append(number)
+
+    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        _signals.clear()
+
+
+def is_to_stop() -> bool:
+    """Whether a signal has come since the block of `noting_signals` began."""
+    return bool(_signals)

@@ -1,25 +1,25 @@
-"""What the errors of the core say: what is wrong, where, and what to do next. Their keys are UnusableError.what."""
+"""Errors as people read them: what is wrong, where, and what to do next, in a line for each fault."""
 
+import re
 from typing import Any
 
-from pipeline.core.common.errors import UnusableError
+from hydra.errors import HydraException
+from omegaconf.errors import OmegaConfBaseException
 
+from pipeline.core.common.errors import UnusableError
+from pipeline.data.errors import InputError
+
+# Of the core, by the key of an UnusableError or of what is noted to a Watcher.
 MESSAGES = {
     "perplexity": "{nats:.3g} nats a word: no model of words gives them so little probability",
     "no file": "{count} files match corpus.{key}={pattern}; there: {names}",
-    "NUL": (
-        "{file}, line {line}: NUL characters: this is no text, or UTF-16 without its mark; convert it, for "
-        "example with iconv, or give corpus.encoding=utf-16-le"
-    ),
+    "NUL": "{file}, line {line}: NUL characters, as in UTF-16 without its mark: convert it, or set corpus.encoding",
     "encoding": "{file}, line {line}: not {encoding}; convert it, for example with iconv, or give corpus.encoding",
     "own symbol": (
-        "{file}, line {line}: {symbol} is a symbol of this project; plain text would have it as several words, and "
-        "tokenised text as a mark: take it out, or give another word in its place; rare words in tokenised text may "
-        "be <unk> (corpus.format=tokens)"
+        "{file}, line {line}: {symbol} is a symbol of this project: take it out, or give another word in its place; "
+        "rare words in tokenised text may be <unk> (corpus.format=tokens)"
     ),
-    "release": (
-        "{file}, {text}: neither UTF-8 nor {encoding}; give corpus.encoding=latin-1, which every text can be read as"
-    ),
+    "release": "{file}, {text}: neither UTF-8 nor {encoding}; corpus.encoding=latin-1 can read every text",
     "no words": "{text}: no words in it, or not in the format {format!r}",
     "no texts": "corpus.raw: no usable texts there",
     "other texts": (
@@ -42,10 +42,7 @@ MESSAGES = {
         "recipe.batch={batch}: {streams} streams of {words} words of training: lower it, to {words} times model.n-1 "
         "at most"
     ),
-    "features": (
-        "features of shape {shape} for a network whose C is {C}: they must come from the same vocabulary and "
-        "have model.m columns"
-    ),
+    "features": "features of shape {shape} for a network whose C is {C}: give those of the same vocabulary and model.m",
     "diverged": (
         "the loss is {loss:g} a word by step {step} (epoch {epoch}) at rate {rate:.3g}: lower recipe.rate, "
         "now {first_rate:g}"
@@ -61,6 +58,31 @@ MESSAGES = {
     "nothing held out": "no word of the vocabulary is missing in training and in this split, so none can be held out",
     "new candidates": "a new word as candidate needs a network that scores pairs, with one v for all words",
 }
+
+# The user's mistakes, and what the machine refuses, such as a full disk; all else keeps its traceback.
+KNOWN = (InputError, UnusableError, HydraException, OmegaConfBaseException, OSError)
+# What torch and safetensors, which write by themselves, say of a disk that takes no more.
+WRITERS = re.compile(r"inline_container\.cc|os error \d+")
+
+
+def is_known(error: Exception) -> bool:
+    """Whether an error is the user's or the machine's, and not a fault of ours."""
+    return isinstance(error, KNOWN) or bool(WRITERS.search(str(error)))
+
+
+def lines(error: Exception) -> str:
+    """A known error as people read it: a line for each fault."""
+    if isinstance(error, UnusableError):
+        return worded(error)
+    if isinstance(error, InputError):
+        return str(error)
+    if isinstance(error, HydraException | OmegaConfBaseException):
+        causes = dict.fromkeys([str(error), str(error.__cause__ or "")])  # Hydra's, with OmegaConf's below
+        return " ".join(" ".join(causes).split("Config search path:")[0].split())
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{error.filename}: {error.strerror or error}"
+    said = str(error).split("\n")[0][:200]
+    return f"{said}: is there room on the disks of out, timing and checkpoints, and may they be written?"
 
 
 def worded(error: UnusableError) -> str:

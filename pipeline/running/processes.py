@@ -8,21 +8,18 @@ tracks and shows progress.
 
 import logging
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
+from typing import Any
 
 import torch
 import torch.distributed as dist
-from tqdm import tqdm
 
 from pipeline.core import parallel as ways
 from pipeline.core.families import feedforward
 from pipeline.core.networks.base import Network
 from pipeline.data.errors import InputError
-from pipeline.running import interrupts
-from pipeline.running.checkpoint import CheckpointFile
 
 
 @dataclass
@@ -39,19 +36,17 @@ class Ranks:
         """Whether this is the process that writes and shows."""
         return self.number == 0
 
-    def bar(self, what: str, words: int, done: int = 0) -> tqdm:
-        """A progress bar over so many words, some of them done: on a terminal, and of the first process alone."""
-        hidden = None if self.first else True
-        return tqdm(desc=what, total=words, initial=done, unit="w", unit_scale=True, disable=hidden)
+    def gathered(self, value: Any) -> list:
+        """The value that each process has, in their order."""
+        values = [value] * self.count
+        if self.count > 1:
+            dist.all_gather_object(values, value)
+        return values
 
     def wait(self) -> None:
         """Returns when every process has come here."""
         if self.count > 1:
             dist.barrier()
-
-    def checkpoint(self, path: Path, seconds: float) -> CheckpointFile:
-        """This process's checkpoint; with others, one that all of them write at the same step."""
-        return CheckpointFile(path, seconds) if self.count == 1 else _Together(path, seconds)
 
 
 @contextmanager
@@ -80,29 +75,3 @@ def joined(parallel: str, family: type[Network], device: str) -> Iterator[Ranks]
         yield Ranks(parallel, dist.get_rank(), count, device)
     finally:
         dist.destroy_process_group()
-
-
-class _Together(CheckpointFile):
-    """A checkpoint in as many files as processes: written at the same step, read only if all agree on it."""
-
-    def tick(self, save: Callable[[], None]) -> None:
-        """Saves when the first process says so, or before all stop because a signal has come to one of them."""
-        said = [None] * dist.get_world_size()
-        dist.all_gather_object(said, (self.due(), interrupts.asked()))
-        self.save_if(said[0][0], any(stop for _, stop in said), save)
-
-    def complete(self) -> None:
-        """Waits until all have written, so that no file is replaced before every new one is there."""
-        dist.barrier()
-
-    def read(self) -> dict | None:
-        """What the file holds, where all processes stand at the same step."""
-        state = super().read()
-        steps = [None] * dist.get_world_size()
-        dist.all_gather_object(steps, state and (state["progress"]["epoch"], state["progress"]["step"]))
-        if len(set(steps)) == 1:
-            return state
-        raise InputError(
-            f"the processes' checkpoints are of different steps, {steps}: one was removed or damaged, or all were "
-            f"killed in the instant of saving; remove this training's files, such as {self.path}, to begin again"
-        )

@@ -1,7 +1,7 @@
 """Progress of the core as a bar on a terminal; what it notes goes to the log."""
 
 import logging
-from typing import Any
+from typing import Any, Self
 
 from tqdm import tqdm
 
@@ -12,13 +12,13 @@ log = logging.getLogger(__name__)
 
 
 class Bar(Watcher):
-    """A bar for each part of the work."""
+    """A bar for each part of the work. shown: whether this is the process that shows its progress."""
 
-    def __init__(self, what: str, unit: str = "w"):
-        self.what, self.unit = what, unit
+    def __init__(self, what: str, unit: str = "w", shown: bool = True):
+        self.what, self.unit, self.hidden = what, unit, None if shown else True  # None: where there is no terminal
         self.bar = tqdm(disable=True)
 
-    def __enter__(self) -> "Bar":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -27,7 +27,7 @@ class Bar(Watcher):
     def begin(self, amount: int, what: str = "", done: int = 0) -> None:
         """See Watcher."""
         self.bar.close()
-        shown = {"unit": self.unit, "unit_scale": True, "disable": None}
+        shown = {"unit": self.unit, "unit_scale": True, "disable": self.hidden}
         self.bar = tqdm(desc=what or self.what, total=amount, initial=done, **shown)
 
     def advance(self, amount: int) -> None:

@@ -1,6 +1,5 @@
 """What a multirun adds to its jobs: one parent run in MLflow, and a table of the grid at the end."""
 
-import atexit
 import hashlib
 import os
 import shutil
@@ -24,7 +23,7 @@ from pipeline.data.errors import InputError
 from pipeline.data.files import read_json
 from pipeline.reporting import figures, style
 from pipeline.running import tracking
-from pipeline.running.app import FAILURE, exit_code
+from pipeline.running.app import FAILURE, ending_in_lines
 
 SHOWN = ["valid", "valid_seen", "valid_raw", "best_epoch", "running"]  # a grid is there to choose, test is not for it
 SAVING = 10  # seconds that a job has to save its state
@@ -41,27 +40,27 @@ class Grid(Callback):
         self.table, self.run, self.launcher = table, tracking.Run(), os.getpid()
 
     def on_multirun_start(self, config: DictConfig, **kwargs: Any) -> None:
-        """Opens the parent run."""
+        """Opens the parent run, which the next stage ends where this process ends before on_multirun_end. Ends the
+        process where no job could do its work."""
+        with ending_in_lines():  # Hydra would only warn
+            given = OverridesParser.create().parse_overrides(list(config.hydra.overrides.task))
+            self.varied = [override.key_or_group for override in given if override.is_sweep_override()]
+            self.varied += config.hydra.sweeper.get("params") or {}  # of a file of conf/search
+            self._check(config, [override.key_or_group for override in given])
+        self.run.id = self.run.call(_begin, config)
+
+    def _check(self, config: DictConfig, given: list[str]) -> None:
+        """Raises InputError where no job could do its work. given: the keys of the command line."""
         if config.hydra.launcher._target_.endswith(".SlurmLauncher") and not shutil.which("srun"):
-            sys.exit(exit_code("hydra/launcher=slurm: no srun here, so no SLURM; for this machine's cores: joblib"))
-        for given in config.hydra.overrides.task:
-            if given.lstrip("+").startswith(("out=", "timing=")):
-                sys.exit(exit_code(f"{given}: each job of a grid has a folder of its own; give hydra.sweep.dir=FOLDER"))
-        given = OverridesParser.create().parse_overrides(list(config.hydra.overrides.task))
+            raise InputError("hydra/launcher=slurm: no srun here, so no SLURM; for this machine's cores: joblib")
         known = {*dict(check.keys(STAGES["train"])), *groups.names()}
-        for key in (override.key_or_group for override in given):
+        for key in given:
+            if key in ("out", "timing"):
+                raise InputError(f"{key}: each job of a grid has a folder of its own; give hydra.sweep.dir=FOLDER")
             if key not in known and not key.startswith("hydra"):
-                sys.exit(exit_code(check.unknown("train", key)))
-        self.varied = [override.key_or_group for override in given if override.is_sweep_override()]
-        self.varied += config.hydra.sweeper.get("params") or {}  # of a file of conf/search
-        try:
-            if "data" not in self.varied:  # else each job would fail
-                read_corpus(config.data)
-            self.run.open(_begin, config)
-        except InputError as error:  # Hydra would only warn
-            sys.exit(exit_code(str(error)))
-        # Hydra calls on_multirun_end only where every job could be composed and none was interrupted.
-        atexit.register(self.run.end, "FAILED")
+                raise InputError(check.unknown("train", key))
+        if "data" not in self.varied:
+            read_corpus(config.data)
 
     def on_job_start(self, config: DictConfig, **kwargs: Any) -> None:
         """Says in the job's environment which run it stands under. A job in a process of its own, such as one of
@@ -79,13 +78,14 @@ class Grid(Callback):
     def on_multirun_end(self, config: DictConfig, **kwargs: Any) -> None:
         """Writes grid.csv and its picture into the multirun's folder and prints it, the best first; exit code 1 where a
         job failed."""
-        atexit.unregister(self.run.end)
-        folder, failed, output = Path(config.hydra.sweep.dir), {}, ""
+        folder, output = Path(config.hydra.sweep.dir), ""
         table, path, picture = collect(folder), folder / "grid.csv", folder / "grid.svg"
         table.to_csv(path, index=False)
         picture.unlink(missing_ok=True)  # of an earlier multirun there
-        for job in table[table["failure"] != ""].itertuples():
-            failed[self.job_name(_overrides(folder / job.job))] = job.failure
+        failed = {
+            self.job_name(_overrides(folder / job.job)): job.failure
+            for job in table[table["failure"] != ""].itertuples()
+        }
         if table["valid"].notna().any():
             picture.write_text(style.alone(figures.search(table)), encoding="utf-8")
             if self.table and not failed:
@@ -94,12 +94,10 @@ class Grid(Callback):
                 output = digest(Path(self.table))
         print(f"\n{shown(table).to_string(index=False, float_format='%.2f', na_rep='')}\n")
         print(*filter(Path.is_file, (path, picture)), sep="\n")
-        self.run.call(_fail, self.run.id, Path(config.data), failed)
         self.run.call(log, self.run.id, path, table, output)
-        self.run.end("FAILED" if failed else "FINISHED")
-        if failed:
-            reasons = list(dict.fromkeys(failed.values()))
-            why = reasons[0] if len(reasons) == 1 else f"{path} says why"
+        self.run.call(_end, self.run.id, Path(config.data), failed)
+        if reasons := set(failed.values()):
+            why = reasons.pop() if len(reasons) == 1 else f"{path} says why"
             sys.exit(f"error: {len(failed)} of {len(table)} jobs failed: {why}")
 
 
@@ -128,17 +126,16 @@ def _begin(config: DictConfig) -> str:
     return run
 
 
-def _fail(run: str, data: Path, failed: dict[str, str]) -> None:
-    """Says in the run of each failed job why; one that failed before it had a run gets one."""
+def _end(run: str, data: Path, failed: dict[str, str]) -> None:
+    """Ends a grid's run; a job that failed before it had a run of its own gets one that says why."""
     client = tracking.open_store()
     places = [experiment.experiment_id for experiment in client.search_experiments()]
-    jobs = client.search_runs(places, f"tags.`{tracking.PARENT}` = '{run}'")
-    begun = {job.info.run_name: job.info.run_id for job in jobs}
-    for name, reason in failed.items():
-        tags = {"stage": "train", tracking.PARENT: run}
-        job = begun.get(name) or tracking.create(client, tracking.open_experiment(client, data), name, tags)
-        client.set_tag(job, "failure", reason[:5000])
+    begun = {job.info.run_name for job in client.search_runs(places, f"tags.`{tracking.PARENT}` = '{run}'")}
+    for name in failed.keys() - begun:
+        tags = {"stage": "train", tracking.PARENT: run, "failure": failed[name][:5000]}
+        job = tracking.create(client, tracking.open_experiment(client, data), name, tags)
         client.set_terminated(job, "FAILED")
+    client.set_terminated(run, "FAILED" if failed else "FINISHED")
 
 
 @cache  # one watch for all jobs of a process

@@ -22,8 +22,11 @@ from functools import cache
 from itertools import chain
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
+
+import psutil
+from filelock import FileLock
 
 from pipeline.config.base import ROOT
 from pipeline.core.common.errors import UnusableError
@@ -59,40 +62,29 @@ CODE = ("pipeline", "conf", "dvc.yaml", "experiments/*/dvc.yaml", "requirements.
 class Run:
     """A run under way. Where the store fails, it says so once, and nothing more is tracked."""
 
-    id: str = ""
-    costs: dict[str, float] = field(default_factory=dict)  # what the stage says of its own time; see recorded
+    id: str | None = None
+    tracked: bool = True
+    costs: dict[str, float] = field(default_factory=dict)  # what the stage says of its own time; see stage.recorded
 
-    def call(self, function: Callable[..., object], *arguments: object) -> None:
-        """Calls what writes into the store, unless there is no run."""
+    def call(self, function: Callable[..., Any], *arguments: object) -> Any:
+        """What a function that uses the store returns; None where the store fails or has failed."""
+        if not self.tracked:
+            return None
         try:
-            if self.id:
-                with warnings.catch_warnings(action="ignore"):  # of its libraries, errors with PYTHONWARNINGS=error
-                    function(*arguments)
+            with warnings.catch_warnings(action="ignore"):  # of its libraries, errors with PYTHONWARNINGS=error
+                return function(*arguments)
         except Exception as error:  # of whichever store, driver or server: no result depends on it
-            self.id, said = "", line(error)
-            logging.getLogger(__name__).warning(
-                "MLflow can't be reached, so this run is not tracked; its results are safe. %s", said
-            )
-
-    def open(self, begin: Callable[..., str], *arguments: object) -> None:
-        """Takes the id that `begin` gives."""
-        self.id = "to be begun"
-        self.call(lambda: setattr(self, "id", begin(*arguments)))
-
-    def end(self, status: str) -> None:
-        """FINISHED, FAILED or KILLED."""
-        self.call(lambda: mlflow().MlflowClient().set_terminated(self.id, status))
-
-    def curve(self, lines: Iterable[Mapping[str, float]]) -> None:
-        """Adds those epochs of a learning curve that the run does not have."""
-        self.call(_log_curve, self.id, lines)
+            self.tracked = False
+            said = f"MLflow can't be reached, so this run is not tracked; its results are safe. {line(error)}"
+            logging.getLogger(__name__).warning("%s", said)
+            return None
 
 
 @contextmanager
 def running(made: record.Record, data: Path, training: str = "") -> Iterator[Run]:
     """The run of a stage, which is FINISHED, FAILED or KILLED as the block ends; see begin."""
     run, status = Run(), "FAILED"
-    run.open(begin, made, data, code_state() | {"mlflow.source.name": f"pipeline.{made.stage}"}, training)
+    run.id = run.call(begin, made, data, code_state() | {"mlflow.source.name": f"pipeline.{made.stage}"}, training)
     run.call(lambda: mlflow().start_run(run.id, log_system_metrics=bool(training)))
     try:
         yield run
@@ -101,17 +93,13 @@ def running(made: record.Record, data: Path, training: str = "") -> Iterator[Run
         status = "KILLED"
         raise
     except Exception as error:
-        run.call(_say_why, run.id, error)
+        said = worded(error) if isinstance(error, UnusableError) else error
+        run.call(lambda: mlflow().set_tag("failure", line(said)))
         raise
     finally:
         run.call(lambda: mlflow().end_run(status))
         with suppress(Exception):  # one that the store lost would be the active run of the next job in this process
             mlflow().end_run(status)
-
-
-def _say_why(run: str, error: Exception) -> None:
-    said = worded(error) if isinstance(error, UnusableError) else error
-    mlflow().MlflowClient().set_tag(run, "failure", line(said))
 
 
 def begin(made: record.Record, data: Path, source: Mapping[str, str], training: str = "") -> str:
@@ -124,19 +112,22 @@ def begin(made: record.Record, data: Path, source: Mapping[str, str], training: 
     name = os.environ.get(JOB) or f"{made.name}-{made.seed}"
     tags = {"stage": made.stage, "model": made.name, "seed": str(made.seed), "data": made.data, **source}
     tags |= {PARENT: os.environ.get(SWEEP) or _group(client, experiment, made.data)}
+    stopped = ""
     if training:
         tags |= {TRAINING: training}
         stopped = f"tags.`{TRAINING}` = '{training}' and status != 'FINISHED' and status != 'RUNNING'"
-        for run in client.search_runs([experiment], stopped, max_results=1):
-            for key, value in (tags | {NAME: name, PROCESS: _process()}).items():
-                client.set_tag(run.info.run_id, key, value)
-            return run.info.run_id
-    return create(client, experiment, name, tags)
+    return create(client, experiment, name, tags, stopped)
 
 
-def create(client: "MlflowClient", experiment: str, name: str, tags: Mapping[str, str]) -> str:
-    """The id of a new run of this process."""
-    return client.create_run(experiment, run_name=name, tags={PROCESS: _process(), **tags}).info.run_id
+def create(client: "MlflowClient", experiment: str, name: str, tags: Mapping[str, str], match: str = "") -> str:
+    """The id of a new run of this process, or of one that meets the condition `match`, which then gets the tags."""
+    from mlflow.entities import RunTag
+
+    tags = {PROCESS: _process(), **tags}
+    for run in client.search_runs([experiment], match, max_results=1) if match else []:
+        client.log_batch(run.info.run_id, tags=[RunTag(key, value) for key, value in (tags | {NAME: name}).items()])
+        return run.info.run_id
+    return client.create_run(experiment, run_name=name, tags=tags).info.run_id
 
 
 def log(folder: Path, data: Path, cost: Mapping[str, float]) -> None:
@@ -144,31 +135,28 @@ def log(folder: Path, data: Path, cost: Mapping[str, float]) -> None:
 
     data: the folder of the corpus. cost: what the stage took.
     """
+    import pandas as pd
     from mlflow.entities import Dataset, DatasetInput, InputTag
+    from safetensors.numpy import load_file
 
-    made, client, run = record.read(folder), mlflow().MlflowClient(), mlflow().active_run().info.run_id
-    files = [folder / name for name in FILES if (folder / name).is_file()]
+    store, made = mlflow(), record.read(folder)
+    run, files = store.active_run().info.run_id, [folder / name for name in FILES if (folder / name).is_file()]
     figures = {f"cost/{key}": value for key, value in cost.items()}
     for file in files:
         if file.name in METRIC_FILES:
             figures |= {key: value for key, value in read_json(file).items() if isinstance(value, (int, float))}
+        elif file.name == "curve.csv":
+            log_curve(run, pd.read_csv(file).to_dict("records"))
+        store.log_artifact(str(file))
     if made.stage == "train":
-        from safetensors.numpy import load_file
-
         figures["parameters"] = sum(array.size for array in load_file(folder / "weights.safetensors").values())
-    mlflow().log_params({"stage": made.stage, "seed": made.seed, **dict(flattened(made.config))})
-    mlflow().log_metrics(figures)
-    if (folder / "curve.csv").is_file():
-        import pandas as pd
-
-        _log_curve(run, pd.read_csv(folder / "curve.csv").to_dict("records"))
+    store.log_params({"stage": made.stage, "seed": made.seed, **dict(flattened(made.config))})
+    store.log_metrics(figures)
     # A digest as long as MLflow takes it; the tag `data` has all of it.
     corpus = Dataset(name=data.name, digest=made.data[:36], source_type="local", source=str(data))
-    client.log_inputs(run, [DatasetInput(corpus, [InputTag("mlflow.data.context", "training")])])
-    for file in files:
-        mlflow().log_artifact(str(file))
+    store.MlflowClient().log_inputs(run, [DatasetInput(corpus, [InputTag("mlflow.data.context", "training")])])
     note = paper.note(folder, made.name)
-    mlflow().set_tags(({NOTE: note} if note else {}) | {OUTPUT: digest(folder)})
+    store.set_tags(({NOTE: note} if note else {}) | {OUTPUT: digest(folder)})
 
 
 def digest(folder: Path) -> str:
@@ -177,7 +165,8 @@ def digest(folder: Path) -> str:
     return hashlib.sha256(b"\0".join([paper.table_of(folder).encode(), *contents])).hexdigest()
 
 
-def _log_curve(run: str, lines: Iterable[Mapping[str, float]]) -> None:
+def log_curve(run: str, lines: Iterable[Mapping[str, float]]) -> None:
+    """Adds those epochs of a learning curve that the run does not have."""
     there = {metric.step for metric in mlflow().MlflowClient().get_metric_history(run, "curve/valid_perplexity")}
     for epoch in lines:
         if epoch["epoch"] not in there:
@@ -219,32 +208,28 @@ def open_store() -> "MlflowClient":
     return client
 
 
-def store_lock():
+def store_lock() -> FileLock:
     """Held while something is looked for and made, which two processes would otherwise both make."""
-    from filelock import FileLock
-
     return FileLock(ROOT / ".mlflow.lock", timeout=60)
 
 
 def open_experiment(client: "MlflowClient", data: Path) -> str:
     """The id of a corpus's experiment, which is made if it is not there. Runs of killed processes are ended. Raises
     InputError where the store is of another place, whose files it would write: a checkout was moved or copied."""
+    name, file = experiment_name(data), _sqlite_file()
+    files = (file.parent / "mlartifacts").as_uri() if file else None  # MLflow's own place is below the working folder
     with store_lock():
-        experiment = client.get_experiment_by_name(experiment_name(data))
-        # MLflow would put files below whatever folder it is called in.
-        files = (_sqlite_file().parent / "mlartifacts").as_uri() if _sqlite_file() else None
-        place = experiment.experiment_id if experiment else client.create_experiment(experiment_name(data), files)
-    there = experiment.artifact_location if experiment and files else files
-    if there != files and there.endswith("/mlartifacts"):
+        experiment = client.get_experiment_by_name(name) or client.get_experiment(client.create_experiment(name, files))
+    there = experiment.artifact_location
+    if file and there != files and there.endswith("/mlartifacts"):
         raise InputError(
-            f"{_sqlite_file()} came here from {unquote(there.removeprefix('file://'))}, as does a checkout that was "
-            "moved or copied: `rm mlflow.db && make publish` builds it again from the results"
+            f"{file} came here from {unquote(there.removeprefix('file://'))}, as does a checkout that was moved or "
+            "copied: `rm mlflow.db && make publish` builds it again from the results"
         )
-    for run in client.search_runs([place], "status = 'RUNNING'"):
-        host, *process = run.data.tags.get(PROCESS, "").split() or [""]
-        if host == platform.node() and not _lives(*map(int, process)):
+    for run in client.search_runs([experiment.experiment_id], "status = 'RUNNING'"):
+        if _has_ended(run.data.tags.get(PROCESS, "")):
             client.set_terminated(run.info.run_id, "KILLED")
-    return place
+    return experiment.experiment_id
 
 
 def experiment_name(data: Path) -> str:
@@ -260,29 +245,26 @@ def _group(client: "MlflowClient", experiment: str, data: str) -> str:
     code = code_state()
     key = f"{code['commit']}{'+' if code['dirty'] == 'true' else ''} {data[:12]}"
     with store_lock():
-        for run in client.search_runs([experiment], f"tags.`{GROUP}` = '{key}'", max_results=1):
-            return run.info.run_id
-        parent = create(client, experiment, f"pipeline {key}", {GROUP: key, "stage": "pipeline", "data": data, **code})
+        tags = {GROUP: key, "stage": "pipeline", "data": data, **code}
+        parent = create(client, experiment, f"pipeline {key}", tags, match=f"tags.`{GROUP}` = '{key}'")
         client.set_terminated(parent)
         return parent
 
 
 def _process() -> str:
     """This process: its machine, its number, and when it began, since numbers are given again."""
-    import psutil
-
     return f"{platform.node()} {os.getpid()} {psutil.Process().create_time():.0f}"
 
 
-def _lives(number: int, began: int) -> bool:
-    import psutil
-
-    try:
-        return abs(psutil.Process(number).create_time() - began) < CLOCK
-    except psutil.NoSuchProcess:
+def _has_ended(process: str) -> bool:
+    """Whether that is a process of this machine which is no more; process: as `_process` names it."""
+    host, *numbers = process.split() or [""]
+    if host != platform.node():
         return False
-    except psutil.Error:  # it is there, and another user's
-        return True
+    number, began = map(int, numbers)
+    with suppress(psutil.NoSuchProcess):
+        return abs(psutil.Process(number).create_time() - began) >= CLOCK
+    return True
 
 
 def _sqlite_file() -> Path | None:
@@ -299,12 +281,11 @@ def code_state(*paths: str) -> dict[str, str]:
     """
 
     def git(*words: str) -> str:
-        with suppress(OSError):
-            return subprocess.run(["git", "-C", str(ROOT), *words], capture_output=True, text=True).stdout.strip()
+        command = ["git", f"--git-dir={ROOT / '.git'}", f"--work-tree={ROOT}", *words]
+        with suppress(OSError):  # no git
+            return subprocess.run(command, cwd=ROOT, capture_output=True, text=True).stdout.strip()
         return ""
 
-    if not (top := git("rev-parse", "--show-toplevel")) or Path(top).resolve() != ROOT:
-        return {"commit": "no-commit", "dirty": "false"}
     commit, changes = git("rev-parse", "--short=10", "HEAD"), git("status", "--porcelain", "--", *(paths or CODE))
     return {"commit": commit or "no-commit", "dirty": str(bool(changes)).lower()}
 
@@ -322,7 +303,7 @@ def line(error: object) -> str:
     """An error of the store as part of a line: not long, and without what is secret of MLFLOW_TRACKING_URI, as it
     stands there or decoded."""
     text = str(error)
-    secrets = re.findall(r"//(?:[^/@:]*:)?([^/]*)@|[?&]password=([^&]*)", os.environ["MLFLOW_TRACKING_URI"])
-    for secret in filter(None, chain.from_iterable(secrets)):  # a name alone may be a token
+    user, query = r"//(?:[^/@:]*:)?([^/]*)@", "[?&]password=([^&]*)"  # a user's name alone may be a token
+    for secret in filter(None, chain(*re.findall(f"{user}|{query}", os.environ["MLFLOW_TRACKING_URI"]))):
         text = text.replace(secret, "***").replace(unquote(secret), "***")
     return " ".join(text.split())[:300]

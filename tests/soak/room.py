@@ -5,72 +5,48 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
-from .few import Few
-from .trial import Trial, call, differs, refused
+from forks import call
+
+from .few import Few, differs, refused
 
 STAGES = ["preprocess", "cluster", "ngram", "train", "mix", "report", "features"]
-KEYS = ["out", "timing", "checkpoints"]
 READ_ONLY = "read-only"
 ROOM = [0, 16, 128, READ_ONLY]  # kilobytes that are free on the disk
 
 
-def trials(few: Few) -> Iterator[Trial]:
+def trials(few: Few) -> Iterator:
     """Each stage, with its result, its time or its checkpoints on the disk; none where nothing can be mounted."""
-    for stage in STAGES if mountable() else []:
-        for key in KEYS if stage == "train" else KEYS[:2]:
+    mountable = sys.platform.startswith("linux") and not os.geteuid()
+    for stage in STAGES if mountable else []:
+        for key in ["out", "timing"] + ["checkpoints"] * (stage == "train"):
             for room in ROOM:
-                yield Trial(f"{stage}, {key} on a disk, free: {room}", partial(_tried, few, stage, key, room))
+                yield f"{stage}, {key} on a disk, free: {room}", partial(_tried, few, stage, key, room)
 
 
 def _tried(few: Few, stage: str, key: str, room: int | str, folder: Path) -> str:
-    whole = folder / "whole"
-    call(stage, *few.words(stage, whole))
-    with mounted(folder / "disk") as disk:
-        out = disk / "out" if key == "out" else folder / "out"
-        place = {"out": out, "timing": disk / "timing.json", "checkpoints": disk / "checkpoints"}[key]
-        words = [word for word in few.words(stage, out) if not word.startswith(("hydra.run.dir", f"{key}="))]
-        words += [f"hydra.run.dir={folder}/run", f"{key}={place}"]
-        leave(disk, room)
-        first = call(stage, *words)
-        said = refused(first, str(disk), place.name, "is there room") if first.code else ""
-        if said:
-            return said
-        if room == READ_ONLY:
-            _remount("rw", disk)
-        (disk / "filler").unlink(missing_ok=True)
-        again = call(stage, *words)
-        return f"repeated, with room: {again.said.strip()[-200:]}" if again.code else differs(out, whole)
-
-
-def mountable() -> bool:
-    """Whether a disk can be mounted here."""
-    return sys.platform.startswith("linux") and not os.geteuid()
-
-
-@contextmanager
-def mounted(folder: Path) -> Iterator[Path]:
-    """A file system in memory."""
-    folder.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=32m", "soak", folder], check=True)
+    call(stage, *few.words(stage, folder / "whole"))
+    disk = folder / "disk"
+    disk.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=32m", "soak", disk], check=True)
     try:
-        yield folder
+        place = disk / {"out": "out", "timing": "timing.json", "checkpoints": "checkpoints"}[key]
+        out = place if key == "out" else folder / "out"
+        words = few.words(stage, out, f"hydra.run.dir={folder}/run", f"{key}={place}")
+        stat, filler = os.statvfs(disk), disk / "filler"
+        if room == READ_ONLY:
+            subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
+        else:
+            with filler.open("wb") as file:
+                os.posix_fallocate(file.fileno(), 0, max(stat.f_bavail * stat.f_frsize - 1024 * room, 1))
+        first = call(stage, *words)
+        if said := first.code and refused(first, str(disk), place.name, "is there room"):
+            return said
+        subprocess.run(["mount", "-o", "remount,rw", disk], check=True)
+        filler.unlink(missing_ok=True)
+        again = call(stage, *words)
+        return f"repeated, with room: {again.said.strip()[-200:]}" if again.code else differs(out, folder / "whole")
     finally:
-        subprocess.run(["umount", "--lazy", folder], check=True)
-
-
-def _remount(option: str, folder: Path) -> None:
-    subprocess.run(["mount", "-o", f"remount,{option}", folder], check=True)
-
-
-def leave(disk: Path, room: int | str) -> None:
-    """Takes all room of a disk but so many kilobytes, or makes it read-only."""
-    if room == READ_ONLY:
-        _remount("ro", disk)
-        return
-    stat = os.statvfs(disk)
-    with (disk / "filler").open("wb") as file:
-        os.posix_fallocate(file.fileno(), 0, max(stat.f_bavail * stat.f_frsize - 1024 * room, 1))
+        subprocess.run(["umount", "--lazy", disk], check=True)

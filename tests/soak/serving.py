@@ -16,13 +16,12 @@ from pathlib import Path
 
 import psutil
 import requests
+from servers import free_port, wait_for
 
 from pipeline.config.base import ROOT
 from pipeline.models import served
 
-from ..servers import free_port, wait_for
 from .few import Few
-from .trial import Trial
 
 CLIENTS, REQUESTS = 8, 200
 MOST = 300 << 20  # bytes of memory that the server may gain
@@ -49,12 +48,12 @@ ASKED = {  # content of a request, and the codes that may answer it
 }
 
 
-def trials(few: Few) -> Iterator[Trial]:
+def trials(few: Few) -> Iterator:
     """Two hundred requests of each kind; where the server listens; what the model's files are."""
-    yield Trial("bound to this machine alone", partial(_bound, few))
-    yield Trial("no pickle among the model's files", partial(_unpickled, few))
+    yield "bound to this machine alone", partial(_bound, few)
+    yield "no pickle among the model's files", partial(_unpickled, few)
     for name in ASKED:
-        yield Trial(f"{REQUESTS} requests, {name}", partial(_tried, few, name))
+        yield f"{REQUESTS} requests, {name}", partial(_tried, few, name)
 
 
 def _tried(few: Few, name: str, folder: Path) -> str:
@@ -108,8 +107,8 @@ def _server(root: Path) -> tuple[int, psutil.Process]:
     shutil.copytree(root / "data", packed / "data")
     shutil.copytree(root / "predictions" / "mlp9", packed / "predictions" / "mlp9")
     (packed / "clusters").mkdir()
-    (packed / "name.json").write_text('{"name": "mlp9/0"}')
     model = {"python_model": served.__file__, "signature": served.SIGNATURE, "artifacts": {"model": str(packed)}}
+    model["model_config"] = {"name": "mlp9/0"}
     mlflow.pyfunc.save_model(saved, **model, code_paths=[str(ROOT / "pipeline")], pip_requirements=[])
     port = free_port()
     programs = Path(sys.executable).parent  # where MLflow looks for uvicorn
