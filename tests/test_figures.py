@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
+from omegaconf import OmegaConf
 
 from benchmarks import race
 from pipeline.running.app import ROOT
@@ -234,3 +235,18 @@ def test_a_wrong_figure_is_noticed():
     assert re.search(pattern(["0.9", 12]), "of 10.9, 0.9 and 12.")
     for text in ("of 0.8 and 12", "of 12 and 0.9", "of 0.9 and 12.5", "of 10.9 and 12"):
         assert not re.search(pattern(["0.9", 12]), text)
+
+
+KEYS = re.compile(
+    r"^\|[^|]+\| ((?:`\w+`(?:, )?)+) \| ([^|]+) \|", re.MULTILINE
+)  # of the table of the paper's sentences
+
+
+def test_the_keys_beside_the_papers_sentences_have_the_recipes_values():
+    text = (ROOT / "docs" / "results.md").read_text(encoding="utf-8").partition("## The paper's procedure")[2]
+    recipe = OmegaConf.load(ROOT / "conf" / "recipe" / "paper.yaml")
+    lines = [(re.findall(r"\w+", keys), values.replace("`", "").split(", ")) for keys, values in KEYS.findall(text)]
+    said = {key: value for keys, values in lines for key, value in zip(keys, values, strict=True)}
+    assert len(said) > 12 and said.pop("epochs") == f"10 or {recipe['epochs']}"
+    for key, value in said.items():
+        assert OmegaConf.create(f"a: {value}").a == recipe[key], key
