@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args, get_origin
 from pydantic.fields import FieldInfo
 
 from pipeline.config import groups
-from pipeline.config.base import ROOT
+from pipeline.config.base import BOUND, ROOT
 from pipeline.config.check import added, keys
 from pipeline.config.stages import STAGES
 from pipeline.data.errors import InputError
@@ -68,7 +68,13 @@ def _left(key: str, values: Mapping[str, Any]) -> str:
 
 
 def _right(field: FieldInfo) -> str:
-    return f"({_type(field.annotation)}) {field.description or ''}"
+    bounds = [
+        f"{sign} {bound:,}"
+        for constraint in field.metadata
+        for key, sign in (("gt", ">"), ("ge", ">="), ("lt", "<"), ("le", "<="))
+        if (bound := getattr(constraint, key, None)) is not None and bound != BOUND
+    ]
+    return f"({' '.join([_type(field.annotation), ', '.join(bounds)]).strip()}) {field.description or ''}"
 
 
 def _type(annotation: Any) -> str:
