@@ -25,9 +25,16 @@ def main(config: Cluster) -> None:
         raise InputError(f"classes={config.classes}: more than the {words:,} words of the vocabulary")
     with recorded("cluster", config, corpus), Bar(f"{config.classes} classes", "pass") as bar:
         bar.begin(annealing + config.passes)
-        ends, annealed = (config.tolerance, config.passes), (annealing, config.temperature, config.seed)
         of_words = exchange.exchange(
-            corpus.train, words, config.classes, *ends, *annealed, progress=lambda gain: bar.advance(1)
+            corpus.train,
+            words,
+            config.classes,
+            config.tolerance,
+            config.passes,
+            annealing,
+            config.temperature,
+            config.seed,
+            progress=lambda gain: bar.advance(1),
         )
         frequency = np.bincount(corpus.train, minlength=words)
         class_file.write(Path(config.out, "classes.csv"), of_words, corpus.vocabulary, frequency)

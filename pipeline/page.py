@@ -40,7 +40,7 @@ def main(config: Page) -> None:
     tables = Tables(reports, read_tables(Path(config.tables)))
     table1, genres = tables.rows["table1"], pd.read_csv(reports / "genres.csv")
     for key, names, known in (
-        ("best_ngram", [config.best_ngram], table1.index),
+        ("best_ngram", [config.best_ngram], table1.query("paper_test.notna()").index),
         ("genres", config.genres, [*genres.columns.intersection(table1.index)]),
     ):
         if unknown := [name for name in names if name not in known]:

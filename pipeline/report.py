@@ -96,13 +96,10 @@ def views_of(
     if len(extra):
         views.append(("Not in the paper's table", None, laid_out(extra, VIEWS["report"])))
     for over, part in ratios.groupby("over", sort=False) if len(ratios) else ():
-        of = f"erplexity over that of {table.label(rows.loc[over])}"
+        short = f"perplexity over that of {table.label(rows.loc[over])}"
         reached = "; `reached`: both raw ratios are at or below the paper's" if compares else ""
-        title = f"P{of}, on the same tokens; `seen`: those whose word training shows{reached}"
-        ends = {
-            f"{split}_{end}": f"{split}_{to}" for split in table.BOTH for end, to in (("low", "from"), ("high", "to"))
-        }
-        views.append((title, f"p{of}", laid_out(part.rename(columns=ends), VIEWS["ratios"])))
+        title = f"P{short[1:]}, on the same tokens; `seen`: those whose word training shows{reached}"
+        views.append((title, short, laid_out(part.rename(columns=INTERVALS), VIEWS["ratios"])))
     for title, short, view in views:
         yield title, short, view if compares else view.loc[:, (view != "").any()]
 

@@ -171,7 +171,9 @@ def _state_of(config: Train, corpus: Corpus) -> Path:
     keys = [key for key in theirs | ours if key.startswith(("seed", "features", "model.", "recipe."))]
     free = ("recipe.epochs", "recipe.patience")
     if differ := [key for key in keys if theirs.get(key) != ours.get(key) and key not in free]:
-        raise InputError(f"resume={folder}: trained with another {', '.join(differ)}; recipe.epochs alone may differ")
+        raise InputError(
+            f"resume={folder}: trained with another {', '.join(differ)}; only its epochs and patience may differ"
+        )
     return folder / STATE
 
 

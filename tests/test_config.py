@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 from conftest import settings
+from dvc.utils.serialize import load_yaml
 from hydra.core.override_parser.overrides_parser import OverridesParser
+from omegaconf import OmegaConf
 
 from pipeline.config import check, groups
 from pipeline.config.base import ROOT
@@ -93,12 +95,20 @@ def test_a_path_is_given_as_people_give_it():
     assert parse(*check.added(["corpus.marks=[text]"])).value() == ["text"]
 
 
+@pytest.mark.parametrize("group", groups.LISTED)
+def test_dvc_can_set_a_key_of_one_entry_alone(group):
+    """`dvc exp run -S conf/models.yaml:mlp5.m=60`: an entry that is an alias of another would take the value back."""
+    listed = load_yaml(ROOT / "conf" / groups.LISTED[group])
+    assert len({id(keys) for keys in listed.values()}) == len(listed)
+    assert group == "mix" or not OmegaConf.missing_keys(OmegaConf.create(listed))  # one is enough to refuse all
+
+
 def test_a_listed_entry_that_is_none_is_named(monkeypatch, tmp_path):
     monkeypatch.setattr(groups, "CONF", tmp_path)
     groups.entries.cache_clear()
-    for text in ("mlp1: {n: 5", "mlp1: 5"):
+    for text in ("mlp1: {n: 5", "mlp1: 5", "[mlp1]"):
         (tmp_path / "models.yaml").write_text(text)
-        with pytest.raises(InputError, match=r"models\.yaml: .*(mlp1|line 1)"):
+        with pytest.raises(InputError, match=r"models\.yaml: .*(mlp1|line 1|no keys)"):
             groups.choices("model")
     groups.entries.cache_clear()
 

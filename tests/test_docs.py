@@ -45,7 +45,9 @@ def test_a_stage_answers_with_the_values_of_the_file_that_is_chosen(stage):
         "print(*{'torch', 'pandas', 'mlflow'} & set(sys.modules), file=sys.stderr)"
     )
     ended = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert re.search(r"^  recipe\.rate=0\.001 +\(float > 0\) e_0", ended.stdout, re.MULTILINE) and not ended.stderr.strip()
+    assert (
+        re.search(r"^  recipe\.rate=0\.001 +\(float > 0\) e_0", ended.stdout, re.MULTILINE) and not ended.stderr.strip()
+    )
     assert stage("train", "recipe=papers", "-h").returncode == 2
 
 

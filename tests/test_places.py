@@ -11,6 +11,7 @@ import pytest
 from sqlalchemy.exc import OperationalError
 
 from pipeline.config.base import ROOT
+from pipeline.data.errors import InputError
 from pipeline.data.files import write_json
 from pipeline.running import stage, tracking
 
@@ -19,7 +20,7 @@ def test_what_a_killed_process_left_half_written_is_removed(tmp_path):
     """And nothing else: names that only look alike stay."""
     out, timing = tmp_path / "out", tmp_path / "timings" / "a.json"
     half = [out / ".metrics.json.abc_1234.json", timing.with_name(".a.json.12345678.json")]
-    others = [out / name for name in (".hydra", ".metrics.json", ".config.settings", "a.json")]
+    others = [out / name for name in (".hydra", ".metrics.json", ".config.settings", "a.json", ".a.yaml.20240101.bak")]
     others += [timing.with_name(".b.json.12345678.json"), tmp_path / ".out-mysaving" / "thesis.txt"]
     for file in (*half, *others, tmp_path / ".out-abc_1234" / "whole" / "ca01"):
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -28,6 +29,12 @@ def test_what_a_killed_process_left_half_written_is_removed(tmp_path):
         write_json(out / "run.json", {})
     assert not any(file.exists() for file in half) and not (tmp_path / ".out-abc_1234").exists()
     assert all(file.exists() for file in others) and (out / "run.json").is_file()
+
+
+def test_a_folder_that_was_claimed_for_nothing_is_gone(tmp_path):
+    with pytest.raises(InputError), stage.claimed(tmp_path / "out"):
+        raise InputError("nothing to write")
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_database_that_cannot_be_opened_is_said_at_once(tmp_path, monkeypatch):

@@ -80,10 +80,10 @@ def _corpus(data: Path | None, folders: list[Path]) -> Corpus:
     """The corpus that all were made from."""
     digest = record.read(folders[0]).data
     files = chain.from_iterable(base.glob(f"{each}/{COUNTS}") for base in (Path(), ROOT) for each in CORPORA)
-    fitting = [data] if data else [file.parent for file in files if read_json(file).get("digest") == digest]
-    if not fitting:
+    folder = data or next((file.parent for file in files if read_json(file).get("digest") == digest), None)
+    if not folder:
         raise InputError(f"{folders[0]}: its corpus is not in {' or '.join(CORPORA)}: give it as --data FOLDER")
-    corpus = read_corpus(fitting[0])
+    corpus = read_corpus(folder)
     for folder in folders:
         record.check_corpus(record.read(folder), folder, corpus)
     return corpus

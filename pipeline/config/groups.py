@@ -31,13 +31,21 @@ def choices(group: str) -> list[str]:
 def entries(group: str) -> dict[str, dict[str, Any]]:
     """What a listed group has, by name. Raises InputError where its file is not what it should be."""
     file = CONF / LISTED[group]
-    try:
-        listed = OmegaConf.to_container(OmegaConf.load(file))
-    except (OSError, yaml.YAMLError, OmegaConfBaseException) as error:
-        raise InputError(f"{file}: {' '.join(str(error).split())}") from error
+    listed = OmegaConf.to_container(loaded(file))
     if wrong := [name for name, keys in listed.items() if not isinstance(keys, dict)]:
         raise InputError(f"{file}: {wrong[0]}: give its keys, as the lines beside it")
     return listed
+
+
+def loaded(file: Path) -> DictConfig:
+    """A file of YAML. Raises InputError where it is none, or no mapping."""
+    try:
+        values = OmegaConf.load(file)
+    except (OSError, yaml.YAMLError, OmegaConfBaseException) as error:
+        raise InputError(f"{file}: {' '.join(str(error).split())}") from error
+    if not isinstance(values, DictConfig):
+        raise InputError(f"{file}: no keys with values")
+    return values
 
 
 def composed(group: str, name: str) -> dict[str, Any]:
@@ -53,7 +61,7 @@ def composed(group: str, name: str) -> dict[str, Any]:
 
 def merged(file: Path) -> dict[str, Any]:
     """A file's values over those of the files beside it that its defaults name."""
-    own = OmegaConf.load(file)
+    own = loaded(file)
     bases = [merged(file.with_name(f"{base}.yaml")) for base in own.pop("defaults", []) if base != "_self_"]
     return OmegaConf.to_container(OmegaConf.merge(*bases, own))
 

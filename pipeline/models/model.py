@@ -60,7 +60,7 @@ class Model:
 
     def perplexity(self, path: str | Path, tokens: bool = False, raw: bool = False, marks: bool = True) -> float:
         """Of the text in a file, over all its words; with share, or raw."""
-        scored = self.score(Path(path).read_text(encoding="utf-8-sig"), tokens, marks)
+        scored = self.score(Path(path).read_text("utf-8-sig", errors="surrogateescape"), tokens, marks)
         return evaluation.perplexity(scored["raw" if raw else "log_probability"].to_numpy())
 
     def next(self, text: str = "", k: int = 10) -> pd.DataFrame:

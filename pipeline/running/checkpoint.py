@@ -4,6 +4,7 @@ import hashlib
 import json
 import logging
 import signal
+import threading
 import time
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
@@ -119,6 +120,9 @@ def noting_signals() -> Iterator[None]:
             raise KeyboardInterrupt
         _signals.append(number)
 
+    if threading.current_thread() is not threading.main_thread():  # only the main thread may set handlers
+        yield
+        return
     before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield

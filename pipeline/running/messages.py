@@ -6,6 +6,7 @@ from typing import Any
 from hydra.errors import HydraException
 from omegaconf.errors import OmegaConfBaseException
 
+from pipeline.config.check import in_quotes
 from pipeline.core.common.errors import UnusableError
 from pipeline.data.errors import InputError
 
@@ -78,7 +79,11 @@ def lines(error: Exception) -> str:
         return str(error)
     if isinstance(error, HydraException | OmegaConfBaseException):
         causes = dict.fromkeys([str(error), str(error.__cause__ or "")])  # Hydra's, with OmegaConf's below
-        return " ".join(" ".join(causes).split("Config search path:")[0].split())
+        said = " ".join(" ".join(causes).split("Config search path:")[0].split())
+        if given := re.search(r"Ambiguous value for argument '\+*([^=]+)=(.*?)' 1\.", said):
+            quoted = f"{given[1]}={in_quotes(given[2])}"
+            return f'{given[1]}={given[2]}: if the comma is part of the value, give "{quoted}"; for a grid add -m'
+        return said
     if isinstance(error, OSError) and error.filename is not None:
         return f"{error.filename}: {error.strerror or error}"
     said = str(error).split("\n")[0][:200]

@@ -1,4 +1,4 @@
-"""Whether a network's family can have the shape that conf/model gives it; this imports the family, and so torch."""
+"""Whether a network's family can have the shape that conf/models.yaml gives it. It imports the family, so torch too."""
 
 from pipeline.config.network import Architecture
 from pipeline.core.networks import registry

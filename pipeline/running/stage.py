@@ -9,7 +9,7 @@ import resource
 import shutil
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import chain
 from pathlib import Path
 
@@ -50,6 +50,7 @@ def claimed(out: Path, *files: Path) -> Iterator[None]:
 
     Raises InputError where another process does write.
     """
+    new = not out.exists()
     out.mkdir(parents=True, exist_ok=True)
     folder = os.open(out, os.O_RDONLY)
     try:
@@ -65,11 +66,16 @@ def claimed(out: Path, *files: Path) -> Iterator[None]:
         yield
     finally:
         os.close(folder)  # which gives the folder free
+        if new:
+            with suppress(OSError):  # where there is a result in it
+                out.rmdir()
 
 
 def half_written(folder: Path, name: str = "") -> Iterator[Path]:
     """What files.replacing has in a folder, or of one file there, before a file is whole: .a.json.abcd1234.json."""
-    return folder.glob(f".{glob.escape(name) or '*.*'}.????????.*")
+    for path in folder.glob(f".{glob.escape(name) or '*.*'}.????????.*"):
+        if path.is_file() and path.suffix == path.with_suffix("").with_suffix("").suffix:
+            yield path
 
 
 def cost(start: float) -> dict[str, float]:

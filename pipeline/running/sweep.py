@@ -96,8 +96,9 @@ class Grid(Callback):
         print(*filter(Path.is_file, (path, picture)), sep="\n")
         self.run.call(log, self.run.id, path, table, output)
         self.run.call(_end, self.run.id, Path(config.data), failed)
-        if reasons := set(failed.values()):
-            why = reasons.pop() if len(reasons) == 1 else f"{path} says why"
+        if failed:
+            reasons = list(dict.fromkeys(failed.values()))
+            why = reasons[0] if len(reasons) == 1 else f"{path} says why"
             sys.exit(f"error: {len(failed)} of {len(table)} jobs failed: {why}")
 
 
