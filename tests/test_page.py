@@ -110,6 +110,8 @@ def test_what_it_needs_is_named(least, tmp_path):
         page.main(settings("page", f"reports={tmp_path / 'none'}", f"out={tmp_path}"))
     with pytest.raises(InputError, match="genres=mlp99: choose from mlp1, "):
         least[1]("genres=[mlp1,mlp99]")
+    with pytest.raises(InputError, match=r"best_ngram=kn5-backoff: choose from .*class500-3"):
+        least[1]("best_ngram=kn5-backoff")
 
 
 def test_a_table_of_ones_own_stands_there_by_its_file_in_conf_alone(least, tmp_path):
