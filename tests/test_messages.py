@@ -24,7 +24,7 @@ def said(file):
 
 
 def test_each_error_and_note_of_the_core_has_words_with_its_values():
-    found = [each for file in CORE.rglob("*.py") for each in said(ast.parse(file.read_text(encoding="utf-8")))]
-    assert {what for what, _ in found} == set(MESSAGES)
-    for what, values in found:
+    raised = [each for file in CORE.rglob("*.py") for each in said(ast.parse(file.read_text(encoding="utf-8")))]
+    assert {what for what, _ in raised} == set(MESSAGES)
+    for what, values in raised:
         assert {name for _, name, *_ in string.Formatter().parse(MESSAGES[what]) if name} <= values, what

@@ -51,8 +51,8 @@ def rank(number, recipe, folder):
         for samples in SAMPLES:
             network = getattr(parallel, kind)(SHAPE, V)
             losses, curve = trained(network, changed(recipe, samples=samples))
-            found = {"losses": losses, "curve": curve, "bytes": network.exchange.bytes, "WU": len(network.WU)}
-            np.savez(f"{folder}/{kind}-{samples}-{number}.npz", **found)
+            left = {"losses": losses, "curve": curve, "bytes": network.exchange.bytes, "WU": len(network.WU)}
+            np.savez(f"{folder}/{kind}-{samples}-{number}.npz", **left)
     dist.destroy_process_group()
 
 
@@ -66,11 +66,11 @@ def test_two_ranks_train_as_one(tmp_path, monkeypatch):
         assert len(losses) == 2 * 34 and losses.min() > 1  # nats a word: the comparison below is of real losses
         for kind in KINDS:
             for number in (0, 1):
-                found = np.load(tmp_path / f"{kind}-{samples}-{number}.npz")
-                assert found["losses"] == pytest.approx(losses, rel=1e-4)
-                assert found["curve"] == pytest.approx(curve, rel=1e-4)
-                assert found["WU"] == (V if kind == "DataParallel" else V // 2)
-                assert found["bytes"] > 0
+                left = np.load(tmp_path / f"{kind}-{samples}-{number}.npz")
+                assert left["losses"] == pytest.approx(losses, rel=1e-4)
+                assert left["curve"] == pytest.approx(curve, rel=1e-4)
+                assert left["WU"] == (V if kind == "DataParallel" else V // 2)
+                assert left["bytes"] > 0
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -1,5 +1,6 @@
 """The real pipeline through real DVC, Hydra and MLflow, on twenty texts with tiny networks."""
 
+import fcntl
 import json
 import os
 import re
@@ -226,6 +227,18 @@ def test_an_archive_without_git_below_any_path_that_then_moves(project, tmp_path
     assert Project(new).repro() == set() and not old.exists()
 
 
+def test_two_targets_in_one_checkout_take_turns(project):
+    """The second says so, and goes on when the first has ended."""
+    command, called = ["make", "--assume-old=.venv/installed", "page"], {"cwd": project.folder, "text": True}
+    with (project.folder / ".make.lock").open("w") as first:
+        fcntl.flock(first, fcntl.LOCK_EX)
+        second = subprocess.Popen(command, **called, env=project.environment, stdout=subprocess.PIPE)
+        assert "another target is under way" in second.stdout.readline()
+        assert second.poll() is None
+    said, _ = second.communicate()
+    assert second.returncode == 0 and "didn't change, skipping" in said
+
+
 def test_one_stage_after_another_gives_the_same_bits(project):
     lock = yaml.safe_load((project.folder / "dvc.lock").read_text())["stages"]["train@mlp9-0"]["outs"]
     project.environment.pop("OMP_NUM_THREADS")
@@ -384,11 +397,11 @@ def test_published_models_are_registered_and_served(project):
         ask = partial(requests.post, f"http://127.0.0.1:{serving}/invocations", timeout=600)
         nameless = ask(json={"dataframe_records": [{"sentence": sentence}]})
         assert nameless.status_code == 400 and "no column `text`" in nameless.text
-        found, *others = ask(json=request).json()["predictions"]
+        answer, *others = ask(json=request).json()["predictions"]
         assert all(other["error"] and other["perplexity"] is None for other in others)
-        assert found["perplexity"] == pytest.approx(scored["perplexity"], rel=1e-5) and found["error"] is None
-        assert [word["word"] for word in found["words"]] == [row["word"] for row in scored["rows"]]
-        assert found["words"][3]["unknown"] is True
+        assert answer["perplexity"] == pytest.approx(scored["perplexity"], rel=1e-5) and answer["error"] is None
+        assert [word["word"] for word in answer["words"]] == [row["word"] for row in scored["rows"]]
+        assert answer["words"][3]["unknown"] is True
     finally:
         project.environment.pop("MLFLOW_TRACKING_URI", None)
         for process in (server, served):

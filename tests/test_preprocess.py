@@ -35,37 +35,37 @@ def three_files(tmp_path, **texts):
     return r"corpus.splits={train: train\.txt, valid: valid\.txt, test: test\.txt}"
 
 
-def words_by_split(found):
-    return {split: " ".join(found.vocabulary[word] for word in found.ids(split)) for split in SPLITS}
+def words_by_split(built):
+    return {split: " ".join(built.vocabulary[word] for word in built.ids(split)) for split in SPLITS}
 
 
 def test_raw_text_in_three_files(tmp_path):
     """Paragraphs, marks and signs as in one file, each split its own text."""
     splits = three_files(tmp_path, train="Well, it\nrained.\n\nIt did.", valid="It rained.\n", test="Well.")
-    found = preprocessed(tmp_path, splits, "corpus.rare=0")
-    assert words_by_split(found) == {
+    built = preprocessed(tmp_path, splits, "corpus.rare=0")
+    assert words_by_split(built) == {
         "train": "Well , it rained . <p> It did . <p> <text>",
         "valid": "It rained . <p> <text>",
         "test": "Well . <p> <text>",
     }
-    assert found.texts[["name", "split"]].values.tolist() == [[f"{split}.txt", split] for split in SPLITS]
+    assert built.texts[["name", "split"]].values.tolist() == [[f"{split}.txt", split] for split in SPLITS]
 
 
 def test_a_vocabulary_of_the_training_file_alone(tmp_path):
     splits = three_files(tmp_path, train="a b b", valid="c c c b", test="c a")
-    found = preprocessed(tmp_path, splits, "corpus.marks=[]", "corpus.rare=0", "corpus.vocabulary_from=train")
-    assert found.vocabulary == ["<unk>", "b", "a", "<text>"]
-    assert words_by_split(found) == {"train": "a b b", "valid": "<unk> <unk> <unk> b", "test": "<unk> a"}
+    built = preprocessed(tmp_path, splits, "corpus.marks=[]", "corpus.rare=0", "corpus.vocabulary_from=train")
+    assert built.vocabulary == ["<unk>", "b", "a", "<text>"]
+    assert words_by_split(built) == {"train": "a b b", "valid": "<unk> <unk> <unk> b", "test": "<unk> a"}
 
 
 def test_tokenised_text_a_vocabulary_of_a_size_and_a_stream_without_marks(tmp_path):
     splits = three_files(tmp_path, train="a b <unk>\n\nb c\n", valid="a d\n", test="b\n")
     given = [splits, "corpus.format=tokens", "corpus.rare=0"]
-    found = preprocessed(tmp_path, *given, "corpus.marks=[]", "corpus.size=4")
-    assert found.vocabulary == ["<unk>", "b", "a", "<text>"]
-    assert words_by_split(found) == {"train": "a b <unk> b <unk>", "valid": "a <unk>", "test": "b"}
-    found = preprocessed(tmp_path, *given, "corpus.marks=[paragraph]")
-    assert [len(found.ids(split)) for split in SPLITS] == [8, 3, 2]
+    built = preprocessed(tmp_path, *given, "corpus.marks=[]", "corpus.size=4")
+    assert built.vocabulary == ["<unk>", "b", "a", "<text>"]
+    assert words_by_split(built) == {"train": "a b <unk> b <unk>", "valid": "a <unk>", "test": "b"}
+    built = preprocessed(tmp_path, *given, "corpus.marks=[paragraph]")
+    assert [len(built.ids(split)) for split in SPLITS] == [8, 3, 2]
     (tmp_path / "text" / "another test.txt").write_text("c\n")
     with pytest.raises(InputError, match=r"2 files match corpus\.splits\.test="):
         preprocessed(tmp_path, splits.replace("test: ", "test: .*"))
@@ -143,9 +143,9 @@ def test_a_users_text_is_read_as_the_corpus_was(tmp_path, form):
     """Its own test file, given to a model, is its test split: empty lines and rare line breaks too."""
     text = "It rained , a\x85lot .\n\n\nIt did\u2028not . \nRain"
     splits = three_files(tmp_path, train="It rained .\n" * 30, valid="It did .\n", test=text)
-    found = preprocessed(tmp_path, splits, f"corpus.format={form}", "corpus.rare=0")
-    tokeniser = Tokeniser(found)
-    assert tokeniser.ids(tokeniser.words(text, tokens=form == "tokens")).tolist() == found.test.tolist()
+    built = preprocessed(tmp_path, splits, f"corpus.format={form}", "corpus.rare=0")
+    tokeniser = Tokeniser(built)
+    assert tokeniser.ids(tokeniser.words(text, tokens=form == "tokens")).tolist() == built.test.tolist()
 
 
 @pytest.mark.parametrize(
@@ -167,10 +167,10 @@ def test_accents_typed_apart_are_the_same_word(tmp_path):
     """In the corpus and in what is scored with it; not where the key says so."""
     text = "Le café. Le cafe\u0301. " * 60
     (tmp_path / "text").write_text(text, encoding="utf-8")
-    found = preprocessed(tmp_path)
-    assert set(found.vocabulary) == {"<unk>", "<p>", "<text>", "Le", "café", "."}
+    built = preprocessed(tmp_path)
+    assert set(built.vocabulary) == {"<unk>", "<p>", "<text>", "Le", "café", "."}
     for spelled in ("café", "cafe\u0301", "\ufeffcafé"):
-        assert Tokeniser(found).words(spelled)[0] == "café"
+        assert Tokeniser(built).words(spelled)[0] == "café"
     assert "cafe\u0301" in preprocessed(tmp_path, "corpus.normalise=false").vocabulary
 
 
@@ -188,10 +188,10 @@ def test_lines_end_and_files_are_put_together_in_several_ways(tmp_path, ends):
     """And a user's text is read in the same way."""
     text = ends.join(["It rained.", "", "It did."] * 50)
     (tmp_path / "text").write_bytes(text.encode())
-    found = preprocessed(tmp_path, "corpus.rare=0")
-    assert set(found.vocabulary) == {"<unk>", "<p>", "<text>", "It", "rained", "did", "."}
-    assert found.counts["paragraphs"] == 51
-    assert Tokeniser(found).words(f"It{ends}{ends}did") == ["It", "<p>", "did", "<p>"]
+    built = preprocessed(tmp_path, "corpus.rare=0")
+    assert set(built.vocabulary) == {"<unk>", "<p>", "<text>", "It", "rained", "did", "."}
+    assert built.counts["paragraphs"] == 51
+    assert Tokeniser(built).words(f"It{ends}{ends}did") == ["It", "<p>", "did", "<p>"]
 
 
 def test_names_of_files_need_not_be_utf8(tmp_path):

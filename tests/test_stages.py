@@ -394,11 +394,11 @@ def test_learned_weights_are_no_worse_than_equal_ones_on_validation(few, tmp_pat
         raw.mkdir(exist_ok=True)
         for split in ("valid", "test"):
             np.save(raw / f"{split}.npy", -random.exponential(3 + number, len(corpus.ids(split))).astype(np.float32))
-    found = {}
+    perplexities = {}
     for weights in ("[]", "[0.5,0.5]"):
         out = tmp_path / f"out{weights}"
         arguments = [f"data={few}", f"predictions=[{tmp_path}]", f"mix.weights={weights}", f"out='{out}'"]
         mix.main(settings("mix", *arguments))
-        found[weights] = read_json(out / "metrics.json")["valid_raw"]
+        perplexities[weights] = read_json(out / "metrics.json")["valid_raw"]
         assert sum(read_json(out / "weights.json").values()) == pytest.approx(1)
-    assert found["[]"] < found["[0.5,0.5]"]
+    assert perplexities["[]"] < perplexities["[0.5,0.5]"]

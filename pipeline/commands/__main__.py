@@ -52,7 +52,8 @@ def main(words: list[str] | None = None) -> int:
         if words[:1] and words[0] in STAGES:
             return _stage(words[0], words[1:])
         completing = "_ARGCOMPLETE" in os.environ  # the shell asks what may stand at the cursor
-        name = "".join((os.environ["COMP_LINE"].split()[1:] if completing else words)[:1])
+        typed = os.environ["COMP_LINE"].split()[1:] if completing else words
+        name = typed[0] if typed else ""
         overview, by_name = parsers(name)
         if completing:
             _complete(overview)

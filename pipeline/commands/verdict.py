@@ -1,4 +1,4 @@
-"""Which of several trained models is better, and whether that is sure: ratios of perplexities with 95 % intervals.
+"""Which of several trained models is better, and how far that holds: ratios of perplexities with 95 % intervals.
 
 Each argument is a folder of a result, of its seeds, or of a grid (multirun/<date>/<time>); runs that differ in their
 seed alone are one model. All are compared with the first. Intervals resample the texts, both models on the same ones,

@@ -101,7 +101,7 @@ def _quoted(argument: str) -> str:
 
 def in_quotes(value: str) -> str:
     """A text as Hydra reads it: a quotation mark in it, and the backslashes before one or at the end, need others."""
-    return "'" + re.sub(r"(\\*)('|$)", lambda found: found[1] * 2 + "\\'" * bool(found[2]), value) + "'"
+    return "'" + re.sub(r"(\\*)('|$)", lambda match: match[1] * 2 + "\\'" * bool(match[2]), value) + "'"
 
 
 def timing_of(stage: str, out: str) -> str:

@@ -17,7 +17,7 @@ KINDS = {"one": "one model", "several": "several models, averaged or mixed", "ad
 class Mixed(Keys):
     """Each of the networks, mixed in each of the ways, is a row <network>-<way>."""
 
-    networks: list[Text] = Field(description="of this table, or of one in whose place they are found")
+    networks: list[Text] = Field(description="of this table, or of one in whose folder they lie")
     ways: list[Text] = Field(description="entries of conf/mixtures.yaml")
     stage: Text = Field("mix", description="that makes them")
 
