@@ -73,10 +73,12 @@ def added(arguments: Sequence[str]) -> list[str]:
     """Arguments in which each key is added where the configuration lacks it. Hydra would refuse an unknown key alone,
     with the advice to put + before it; so the models see all of them at once."""
 
+    names = groups.names()
+
     def with_plus(argument: str) -> str:
         key, given, _ = argument.partition("=")
         ours = given and key[:1] not in "+~-" and not key.startswith(("hydra.", "hydra/"))
-        return f"++{argument}" if ours and key.partition("@")[0] not in groups.names() else argument
+        return f"++{argument}" if ours and key.partition("@")[0] not in names else argument
 
     return [with_plus(_quoted(argument)) for argument in arguments]
 

@@ -245,8 +245,10 @@ def _group(client: "MlflowClient", experiment: str, data: str) -> str:
     code = code_state()
     key = f"{code['commit']}{'+' if code['dirty'] == 'true' else ''} {data[:12]}"
     with store_lock():
+        for run in client.search_runs([experiment], f"tags.`{GROUP}` = '{key}'", max_results=1):
+            return run.info.run_id
         tags = {GROUP: key, "stage": "pipeline", "data": data, **code}
-        parent = create(client, experiment, f"pipeline {key}", tags, match=f"tags.`{GROUP}` = '{key}'")
+        parent = create(client, experiment, f"pipeline {key}", tags)
         client.set_terminated(parent)
         return parent
 
