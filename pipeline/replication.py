@@ -94,10 +94,10 @@ def summary(built: pd.DataFrame, shorts: dict[str, str], came: Table, reports: P
     for name in (YARDSTICK, *built.index[built["paper_test"].isna()]):
         label = came.rows[name].row if name in came.rows else built.loc[name, "row"]
         add(name, label, built.loc[name], (f"{ours}_valid", f"{ours}_test"), ours)
-    for kind, head in LATER.items() if (reports / came.csv).is_file() else ():
-        rows = table.read_rows(reports, came)
-        names = [name for name in rows.index if came.rows[name].year and came.rows[name].kind == kind]
-        best = rows.loc[rows.loc[names, "valid_raw"].idxmin()]
+    later = table.read_rows(reports, came) if (reports / came.csv).is_file() else None
+    for kind, head in LATER.items() if later is not None else ():
+        names = [name for name in later.index if came.rows[name].year and came.rows[name].kind == kind]
+        best = later.loc[later.loc[names, "valid_raw"].idxmin()]
         add(kind, f"{head}: {best['row']}", best, ("valid_raw", "test_raw"), ours)
     return pd.DataFrame.from_dict(lines, orient="index").rename_axis("what")
 

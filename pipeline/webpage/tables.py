@@ -112,10 +112,8 @@ class Tables:
             file, words = f"claims/{name}/{kind}.csv", ["figure", "added"]
             lines = self.read(file, dtype=dict.fromkeys(words, str)).fillna(dict.fromkeys(words, ""))
             if len(lines):
-                shown = (
-                    claims_text.VIEW_OF[kind](lines).astype(object).fillna("").replace(", one seed$", "", regex=True)
-                )
-                shown = shown.rename(columns=RENAMED)
+                shown = claims_text.VIEW_OF[kind](lines).astype(object).fillna("")
+                shown = shown.replace(", one seed$", "", regex=True).rename(columns=RENAMED)
                 for head, form in {"model": "{}", "compared with": "{}", "found here": "“{}”"}.items():
                     if head in shown:
                         shown[head] = [renamed(text, self.called, form) for text in shown[head]]
