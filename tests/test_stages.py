@@ -17,7 +17,7 @@ import pytest
 import torch
 import yaml
 from conftest import architecture, made, settings
-from forks import Ended, Fork, call
+from forks import SERVER, Ended, Fork, call
 from mlflow import MlflowClient
 from safetensors.torch import load_file, save_file
 from servers import free_port
@@ -31,7 +31,7 @@ from pipeline.data.files import read_json, write_json
 from pipeline.data.predictions import read_predictions
 from pipeline.data.record import Record
 from pipeline.data.weights import read_network
-from pipeline.running import checkpoint
+from pipeline.running import app, checkpoint
 from pipeline.running.stage import claimed
 
 TINY = ["model.h=4", "model.m=3", "recipe.epochs=3", "recipe.batch=64", "recipe.samples=100", "recipe.bfloat16=false"]
@@ -149,6 +149,24 @@ def test_ctrl_c_while_a_stage_imports_is_one_line():
     process.send_signal(signal.SIGINT)
     said = process.communicate()[1]
     assert process.returncode != 0 and len(said.splitlines()) <= 1 and "Traceback" not in said
+
+
+def _stopped_in_a_finalizer():
+    class Finalized:
+        def __del__(self):
+            signal.raise_signal(signal.SIGTERM)
+
+    app.obey_signals()
+    with app.ending_in_lines():
+        Finalized()
+        time.sleep(60)
+
+
+def test_a_signal_during_a_finalizer_is_not_lost():
+    process = SERVER.Process(target=_stopped_in_a_finalizer)
+    process.start()
+    process.join()
+    assert process.exitcode == 130
 
 
 def test_a_training_that_is_to_stop_saves_first_and_is_one_run_in_mlflow(stages):

@@ -36,7 +36,7 @@ def run(stage: str, main: Callable[..., None], timed: bool = False) -> None:
     A mistake of the user's is printed, a line for each fault, and the process ends with exit code 2. In a multirun a
     failed job leaves its reason in its folder and the others go on.
     """
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends a stage as Ctrl-C does
+    obey_signals()
     print_anything()
     if {"--help", "-h"} & set(sys.argv[1:]):
         sys.exit(help.answer(stage, sys.argv[1:]))
@@ -79,6 +79,22 @@ def _job(call: Callable[[], None], folder: Path) -> None:
         with suppress(OSError):  # the next job finds no room either, and says so
             (folder / FAILURE).write_text(reason, encoding="utf-8")
         log.error("this job failed, the others go on: %s", reason)
+
+
+def obey_signals() -> None:
+    """SIGTERM ends this process as Ctrl-C does, and neither is lost: where one comes while a finalizer runs, Python
+    prints its exception and drops it, so an alarm raises it once more a moment later.
+    """
+
+    def again(dropped: "sys.UnraisableHookArgs") -> None:
+        if dropped.exc_type is KeyboardInterrupt:
+            signal.setitimer(signal.ITIMER_REAL, 0.01)
+        else:
+            sys.__unraisablehook__(dropped)
+
+    for number in (signal.SIGTERM, signal.SIGALRM):
+        signal.signal(number, signal.default_int_handler)
+    sys.unraisablehook = again
 
 
 @contextmanager
