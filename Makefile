@@ -136,15 +136,15 @@ search: .venv/installed  ## a grid of conf/search on all cores, GRID=recipe: tab
 	$(PAGE)
 
 demo: .venv/installed  ## every stage on 20 texts with a tiny network, in outputs/demo
-	python -m pipeline.download out=data/raw/brown
-	python -m pipeline.preprocess corpus.texts=20 corpus.train=0.7 corpus.valid=0.15 out=$(DEMO)/data
-	python -m pipeline.ngram data=$(DEMO)/data out=$(DEMO)/predictions/interpolated3/0
-	python -m pipeline.ngram ngram=kn3 data=$(DEMO)/data out=$(DEMO)/predictions/kn3/0
-	python -m pipeline.cluster classes=150 data=$(DEMO)/data out=$(DEMO)/clusters/150
-	python -m pipeline.ngram ngram=class150-3 data=$(DEMO)/data clusters=$(DEMO)/clusters out=$(DEMO)/predictions/class150-3/0
-	python -m pipeline.train model=mlp9 model.h=20 model.m=10 recipe.epochs=2 data=$(DEMO)/data out=$(DEMO)/predictions/mlp9/0
-	python -m pipeline.mix name=mlp9-mixed data=$(DEMO)/data predictions=[$(DEMO)/predictions] out=$(DEMO)/predictions/mlp9-mixed/0
-	python -m pipeline.report table=demo data=$(DEMO)/data clusters=$(DEMO)/clusters/150/classes.csv out=$(DEMO)/reports
+	python -m pipeline.commands download out=data/raw/brown \
+	  --then preprocess corpus.texts=20 corpus.train=0.7 corpus.valid=0.15 out=$(DEMO)/data \
+	  --then ngram data=$(DEMO)/data out=$(DEMO)/predictions/interpolated3/0 \
+	  --then ngram ngram=kn3 data=$(DEMO)/data out=$(DEMO)/predictions/kn3/0 \
+	  --then cluster classes=150 data=$(DEMO)/data out=$(DEMO)/clusters/150 \
+	  --then ngram ngram=class150-3 data=$(DEMO)/data clusters=$(DEMO)/clusters out=$(DEMO)/predictions/class150-3/0 \
+	  --then train model=mlp9 model.h=20 model.m=10 recipe.epochs=2 data=$(DEMO)/data out=$(DEMO)/predictions/mlp9/0 \
+	  --then mix name=mlp9-mixed data=$(DEMO)/data predictions=[$(DEMO)/predictions] out=$(DEMO)/predictions/mlp9-mixed/0 \
+	  --then report table=demo data=$(DEMO)/data clusters=$(DEMO)/clusters/150/classes.csv out=$(DEMO)/reports
 	@cat $(DEMO)/reports/demo.md
 	@echo; echo "Next: make ui shows these runs in MLflow, nplm train --help the keys of a training, make repro makes Table 1."
 

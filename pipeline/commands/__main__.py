@@ -1,7 +1,8 @@
 """`nplm COMMAND ...`: calls the file of that name in this folder, and ends a mistake of the user's in one line.
 
 `python -m pipeline.commands COMMAND ...` is the same, and takes the code of the folder that it is called in. `nplm
-STAGE KEY=VALUE ...` is `python -m pipeline.STAGE KEY=VALUE ...`. In a shell, Tab completes all of it after
+STAGE KEY=VALUE ...` is `python -m pipeline.STAGE KEY=VALUE ...`. `nplm A --then B` does B where A ended well, in the
+same process: imports take longer than most stages of a small corpus. In a shell, Tab completes all of it after
 `eval "$(register-python-argcomplete nplm)"`.
 """
 
@@ -23,7 +24,9 @@ from pipeline.data.errors import InputError, print_anything
 DESCRIPTION = f"""What can be done with the models that `make repro` has made.
 
 `nplm COMMAND --help` shows the arguments of a command, with an example. `nplm STAGE KEY=VALUE ...` runs a stage of the
-pipeline, `nplm STAGE --help` shows its keys: {", ".join(STAGES)}."""
+pipeline, `nplm STAGE --help` shows its keys: {", ".join(STAGES)}. `nplm A --then B` does both, in one process."""
+
+THEN = "--then"
 
 
 def parsers(name: str) -> tuple[Parser, dict[str, Parser]]:
@@ -47,6 +50,9 @@ def main(words: list[str] | None = None) -> int:
     """The exit code: 0; 1 where verify finds a difference; 2 for a mistake of the user's; 130 for Ctrl-C."""
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # one text gains nothing by more
     words = sys.argv[1:] if words is None else words
+    if THEN in words:
+        first = words.index(THEN)
+        return main(words[:first]) or main(words[first + 1 :])
     print_anything()
     try:
         if words[:1] and words[0] in STAGES:

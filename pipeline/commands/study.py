@@ -8,13 +8,12 @@ model against Kneser-Ney 5, with intervals.
 import argparse
 import re
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 
 from pipeline.commands import Parser
+from pipeline.commands.__main__ import main
 from pipeline.config import check
 from pipeline.data.files import read_json
 
@@ -75,7 +74,8 @@ def _value(path: Path) -> str:
 
 
 def _run(*words: str) -> None:
-    """Prints and runs `nplm WORDS`; ends the study where it fails, which says why by itself."""
+    """Prints and runs `nplm WORDS` in this process, which has its imports; ends the study where it fails, which says
+    why by itself."""
     print(f"\n$ nplm {shlex.join(words)}", flush=True)
-    if code := subprocess.run([sys.executable, "-m", "pipeline.commands", *words]).returncode:
+    if code := main(list(words)):
         raise SystemExit(code)
