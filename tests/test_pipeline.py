@@ -15,6 +15,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import requests
+import slurm
 import yaml
 from mlflow import MlflowClient
 from servers import free_port, wait_for
@@ -270,6 +271,20 @@ def test_one_stage_after_another_gives_the_same_bits(project):
 def test_an_edited_model_reruns_itself_its_mixture_and_the_reports(project):
     project.edit("models", mlp5={"h": 4})
     assert project.repro() == {"train@mlp5-0", "mix@mlp5-mixed-0", "report", "claims"}
+
+
+@pytest.mark.peers
+@pytest.mark.skipif(not slurm.IS_HERE, reason="apt-get install slurm-wlm munge")
+def test_stages_that_are_jobs_of_slurm_leave_the_same_lock(project, tmp_path):
+    """All of them, as nothing lies in the cache."""
+    jobs = Project(tmp_path / "jobs")
+    left = shutil.ignore_patterns(".git", "cache", "mlflow.db", "opened", "outputs")
+    shutil.copytree(project.folder, jobs.folder, symlinks=True, ignore=left)
+    with slurm.cluster(tmp_path) as found:
+        jobs.environment |= found
+        jobs.run("make", "--assume-old=.venv/installed", "repro", "RUN=srun --ntasks=1", "JOBS=2")
+        assert jobs.run("squeue", "--noheader", "--states=all", "--format=%j").split().count("dvc") > 10
+    assert (jobs.folder / "dvc.lock").read_text() == (project.folder / "dvc.lock").read_text()
 
 
 def test_the_demo_makes_a_table_of_its_own(project):

@@ -17,7 +17,7 @@ import pytest
 import torch
 import yaml
 from conftest import architecture, made, settings
-from forks import SERVER, Ended, Fork, call
+from forks import SECONDS, SERVER, Ended, Fork, call
 from mlflow import MlflowClient
 from safetensors.torch import load_file, save_file
 from servers import free_port
@@ -93,8 +93,8 @@ class Stages:
         places = [f"checkpoints={self.folder}/checkpoints", f"out={self.folder}/out"]
         return [*TINY, *places, "checkpoint_seconds=0", *more]
 
-    def grid(self, *words: str) -> Ended:
-        return self.begun("train", "-m", f"hydra.sweep.dir={self.folder}/sweep", *words).end()
+    def grid(self, *words: str, **environment: str) -> Ended:
+        return self.begun("train", "-m", f"hydra.sweep.dir={self.folder}/sweep", *words, **environment).end()
 
     def runs(self, *stages: str) -> tuple[MlflowClient, list]:
         """The runs of some stages in the store."""
@@ -126,16 +126,28 @@ def test_killed_and_repeated_gives_the_bits_of_an_uninterrupted_run(whole, stage
     assert not [*checkpoints.glob("*.pt*"), *checkpoints.glob(".*")]
 
 
-def test_two_processes_that_are_killed_go_on_together(whole, stages):
-    """Up to the order of sums; by torchrun, which sets these variables."""
-    words = stages.words("parallel=parameters")
-    one = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port()), "WORLD_SIZE": "2", "LOCAL_RANK": "0"}
-    killed(*(stages.begun("train", *words, **one, RANK=rank) for rank in "01"))
-    launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
-    command = [*launch, "-m", "pipeline.train", f"data={stages.few}", *words]
-    ended = subprocess.run(command, cwd=ROOT, env=stages.environment, text=True, capture_output=True)
-    assert ended.returncode == 0 and ended.stdout.count("epoch 3:") == 1, ended.stderr  # one process alone speaks
-    assert "epoch 1:" not in ended.stdout
+@pytest.mark.parametrize("parallel", ["parameters", pytest.param("data", marks=pytest.mark.peers)])
+def test_two_nodes_of_which_one_is_killed_go_on_together(parallel, whole, stages):
+    """Each torchrun is a node, on this machine; up to the order of sums the result is that of one process."""
+    stage = ["-m", "pipeline.train", f"data={stages.few}", *stages.words(f"parallel={parallel}")]
+    environment = stages.environment | {"GLOO_SOCKET_IFNAME": "lo"}
+    heard = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+
+    def begun() -> list[subprocess.Popen]:
+        meeting = ["--nnodes=2", "--nproc-per-node=1", "--master-addr=127.0.0.2", f"--master-port={free_port()}"]
+        node = [sys.executable, "-m", "torch.distributed.run", *meeting]
+        commands = [[*node, f"--node-rank={number}", *stage] for number in (0, 1)]
+        return [subprocess.Popen(command, cwd=ROOT, env=environment, **heard) for command in commands]
+
+    nodes = begun()
+    next(line for line in nodes[0].stdout if "epoch 1:" in line)
+    for process in [node := psutil.Process(nodes[1].pid), *node.children(recursive=True)]:
+        process.kill()
+    assert all(node.wait(SECONDS) for node in nodes)
+    nodes = begun()
+    said = nodes[0].communicate(timeout=SECONDS)[0]
+    assert [node.wait(SECONDS) for node in nodes] == [0, 0] and said.count("epoch 3:") == 1, said
+    assert "epoch 1:" not in said
     for file in BITS[:3]:
         assert np.load(stages.folder / "out" / file) == pytest.approx(np.load(whole / file), abs=1e-3), file
     weights = [load_file(run / "weights.safetensors") for run in (stages.folder / "out", whole)]
@@ -359,18 +371,10 @@ def test_the_jobs_of_a_grid_end_when_it_is_killed(stages, tmp_path):
     assert len(jobs) >= 2 and not alive
 
 
-@pytest.mark.peers
-def test_a_grid_through_submitit_gives_the_same_numbers(stage, few, tmp_path):
-    """Its local executor; SLURM's, which needs a cluster, composes."""
-    ended = stage("train", "-m", *GRID, f"data={few}", "hydra/launcher=submitit_local", "hydra.launcher.timeout_min=5")
-    assert ended.returncode == 0, ended.stderr
-    table = pd.read_csv(tmp_path / "sweep" / "grid.csv")
-    assert table["model.n"].tolist() == [2, 3] and table["valid"].notna().all()
-    shown = [sys.executable, "-m", "pipeline.train", "hydra/launcher=slurm", "--cfg", "hydra", "-p", "hydra.launcher"]
-    composed = subprocess.run(shown, cwd=ROOT, capture_output=True, text=True)
-    assert "SlurmLauncher" in composed.stdout and "mem_gb: 4" in composed.stdout, composed.stderr
-    elsewhere = stage("train", "-m", *GRID, f"data={few}", "hydra/launcher=slurm")
-    assert elsewhere.returncode == 2 and elsewhere.stderr.startswith("error: hydra/launcher=slurm: no srun here")
+def test_a_grid_of_slurm_where_there_is_none_ends_in_one_line(stages, tmp_path):
+    """Where there is one: test_slurm.py."""
+    ended = stages.grid(*GRID, "hydra/launcher=slurm", PATH=str(tmp_path))
+    assert ended.code == 2 and ended.errors.startswith("error: hydra/launcher=slurm: no srun here")
 
 
 def test_a_stage_goes_on_where_tracking_is_out_of_reach_and_does_not_tell_the_password(stages, tmp_path):

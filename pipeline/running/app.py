@@ -74,11 +74,16 @@ def _job(call: Callable[[], None], folder: Path) -> None:
         (folder / leftover).unlink(missing_ok=True)
     try:
         call()
+        return
     except Exception as error:
         reason = lines(error) if is_known(error) else traceback.format_exc()
-        with suppress(OSError):  # the next job finds no room either, and says so
-            (folder / FAILURE).write_text(reason, encoding="utf-8")
-        log.error("this job failed, the others go on: %s", reason)
+    except KeyboardInterrupt as stop:
+        if "SUBMITIT_EXECUTOR" not in os.environ:
+            raise
+        reason = _stopped(stop)  # by scancel; one without a result would end the whole multirun
+    with suppress(OSError):  # the next job finds no room either, and says so
+        (folder / FAILURE).write_text(reason, encoding="utf-8")
+    log.error("this job failed, the others go on: %s", reason)
 
 
 def obey_signals() -> None:
@@ -108,12 +113,16 @@ def ending_in_lines() -> Iterator[None]:
             raise
         message, code = lines(error), 2
     except KeyboardInterrupt as stop:
-        message, code = " ".join(["stopped", *map(str, stop.args)]), 130
+        message, code = _stopped(stop), 130
     else:
         return
     for line in message.split("\n"):
         print(f"error: {line}", file=sys.stderr)
     sys.exit(code)
+
+
+def _stopped(stop: KeyboardInterrupt) -> str:
+    return " ".join(["stopped", *map(str, stop.args)])
 
 
 def _with_own_folder(arguments: Sequence[str]) -> list[str]:

@@ -64,11 +64,12 @@ MESSAGES = {
 KNOWN = (InputError, UnusableError, HydraException, OmegaConfBaseException, OSError)
 # What torch and safetensors, which write by themselves, say of a disk that takes no more.
 WRITERS = re.compile(r"inline_container\.cc|os error \d+")
+NO_RESULT = "UncompletedJobError"  # of submitit, which is imported where a grid runs through it
 
 
 def is_known(error: Exception) -> bool:
     """Whether an error is the user's or the machine's, and not a fault of ours."""
-    return isinstance(error, KNOWN) or bool(WRITERS.search(str(error)))
+    return isinstance(error, KNOWN) or type(error).__name__ == NO_RESULT or bool(WRITERS.search(str(error)))
 
 
 def lines(error: Exception) -> str:
@@ -86,6 +87,9 @@ def lines(error: Exception) -> str:
         return said
     if isinstance(error, OSError) and error.filename is not None:
         return f"{error.filename}: {error.strerror or error}"
+    if type(error).__name__ == NO_RESULT:
+        said = " ".join(str(error).split("\n")[:2])
+        return f"{said}: it was killed, or cancelled before it began; repeat the grid when its other jobs have ended"
     said = str(error).split("\n")[0][:200]
     return f"{said}: is there room on the disks of out, timing and checkpoints, and may they be written?"
 
