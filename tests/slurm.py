@@ -42,7 +42,8 @@ PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 def cluster(folder: Path) -> Iterator[dict[str, str]]:
     """While the block runs, the variables by which SLURM's commands find it."""
     ports = {name: free_port() for name in ("port", "first", "second")}
-    text = CONFIGURATION.format(folder=folder, host=socket.gethostname(), user=getpass.getuser(), **ports)
+    host, user = socket.gethostname().partition(".")[0], getpass.getuser()
+    text = CONFIGURATION.format(folder=folder, host=host, user=user, **ports)
     (folder / "slurm.conf").write_text(text)
     (folder / "key").write_bytes(os.urandom(1024))
     (folder / "key").chmod(0o400)
@@ -55,7 +56,13 @@ def cluster(folder: Path) -> Iterator[dict[str, str]]:
         for daemon in daemons:
             process = stack.enter_context(subprocess.Popen(daemon, env=environment, stdout=said, stderr=said))
             stack.callback(process.terminate)  # before it is waited for
+        nodes, end = ["srun", "--nodes=2", "--immediate=5", "true"], time.monotonic() + 60
+        while subprocess.run(nodes, env=environment, stderr=said).returncode:
+            assert time.monotonic() < end, (folder / "said").read_text()
             time.sleep(0.5)
-        # until both nodes are there
-        subprocess.run(["srun", "--nodes=2", "true"], env=environment, check=True, timeout=60)
-        yield found
+        try:
+            yield found
+        finally:  # or what is left of its jobs would outlive it
+            subprocess.run(["scancel", f"--user={user}"], env=environment)
+            while subprocess.run(["squeue", "--noheader"], env=environment, capture_output=True).stdout:
+                time.sleep(0.5)
