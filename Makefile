@@ -20,8 +20,8 @@ export DO_NOT_TRACK := true
 export OMP_NUM_THREADS := 1
 
 # Stages of the names on standard input, as many at a time as there are cores; RUN="srun --ntasks=1" JOBS=8 makes each a
-# job of SLURM, eight at a time. Progress bars of several processes would
-# fight for one line; through cat there is no terminal, and none is drawn.
+# job of SLURM, eight at a time. Progress bars of several processes would fight for one line; through cat there is no
+# terminal, and none is drawn.
 SIDE_BY_SIDE := xargs -P $(JOBS) -I {} $(RUN) dvc --wait-for-lock repro --single-item {} 2>&1 | cat
 # The stages of a dvc.yaml that a pattern names, side by side.
 stages = dvc stage list --name-only $(1) | { grep -E '(^|:)($(2))@' || true; } | $(SIDE_BY_SIDE)
