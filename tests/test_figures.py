@@ -82,6 +82,13 @@ def gains(name: str, ending: str = "_raw") -> list[str]:
     return [f"{gained.min():.1f}", f"{gained.max():.1f}"]
 
 
+def behind(name: str) -> list[str]:
+    """By how many per cent networks and mixtures are above those of today's recipe, from and to, on each split."""
+    ours = tables("table1").query("row.str.match('MLP')", engine="python")[["valid_raw", "test_raw"]]
+    above = 100 * (tables(name).loc[ours.index, ours.columns] / ours - 1)
+    return [f"{end:.1f}" for split in above for end in (above[split].min(), above[split].max())]
+
+
 def runs(model: str) -> pd.DataFrame:
     return read(f"benchmark/race_{model}.csv", "epochs > 0")
 
@@ -142,6 +149,10 @@ FIGURES = {
     "closest": lambda: [off("closest", "valid"), off("closest", "train")],
     "closest-ratios": lambda: ratios_off("closest"),
     "closest-reached": lambda: reached("closest", values="valid, test, both"),
+    "ascent": lambda: [
+        *behind("ascent"),
+        *(cell for file in ("ascent/ascent.csv", "table1.csv") for cell in cells(file, "name == 'mlp9'", BOTH)),
+    ],
     "text-order": lambda: [
         cell
         for name in ("mlp5", "mlp9")
