@@ -153,6 +153,7 @@ FIGURES = {
         *behind("ascent"),
         *(cell for file in ("ascent/ascent.csv", "table1.csv") for cell in cells(file, "name == 'mlp9'", BOTH)),
     ],
+    "ascent-reached": lambda: reached("ascent"),
     "text-order": lambda: [
         cell
         for name in ("mlp5", "mlp9")
