@@ -78,7 +78,7 @@ class Project:
         path.write_text(yaml.safe_dump(there | values, sort_keys=False))
 
     def narrow_table1(self) -> None:
-        """Leaves nine of its models and one seed, which take a third of the time; each kind of stage still has one."""
+        """Leaves nine of its models and one seed, which is quicker; each kind of stage still has one."""
         models = {"train": ["mlp1", "mlp5", "mlp9"], "ngram": ["interpolated3", "kn3", "kn5"]}
         models |= {"class_ngram": ["class150-3", "class500-3"], "ngram_mix": ["best-ngram"]}
         path = self.folder / "conf" / "table" / "table1.yaml"
