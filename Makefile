@@ -76,9 +76,10 @@ beyond: wiring  ## what the papers have beyond Table 1, after repro: energy netw
 	$(PAGE)
 	@cat reports/beyond/beyond.md reports/claims/beyond/claims.md
 
-later: wiring  ## what came after the paper, after repro: LSTM, Transformer, ensembles, models that learn as they read
+later: wiring  ## what came after the paper, after repro: caches, LSTM, Transformer, ensembles, models that learn as they read
 	$(call stages,experiments/later/dvc.yaml,train_\w+)
 	$(call stages,experiments/later/dvc.yaml,adapt|average)
+	dvc repro experiments/cache/dvc.yaml
 	dvc repro experiments/later/dvc.yaml:report experiments/later/dvc.yaml:claims
 	dvc repro --single-item experiments/later/dvc.yaml:timeline
 	$(PAGE)

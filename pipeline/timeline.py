@@ -32,8 +32,8 @@ def main(config: Timeline) -> None:
 
 
 def lines(config: Timeline) -> pd.DataFrame:
-    """A line for each row with a year: year, source, kind, the table's figures, and ratios to the yardstick, with
-    intervals for rows of the first table: of the raw figures."""
+    """A line for each row with a year: year, source, kind, the table's figures, and ratios of the raw ones to the
+    yardstick of the first table, with the intervals that the row's own table has."""
     registry, reports = read_tables(Path(config.tables)), Path(config.reports)
     tables = {name: table.read_rows(reports, registry[name]) for name in config.of}
     first = tables[config.of[0]]
@@ -54,7 +54,7 @@ def lines(config: Timeline) -> pd.DataFrame:
         for split, ratio in (("valid", f"valid_to_{config.yardstick}"), ("test", f"to_{config.yardstick}")):
             part[f"{split}_ratio"] = part[f"{split}_raw"] / first.loc[config.yardstick, f"{split}_raw"]
             for end in table.ENDS:
-                part[f"{split}_ratio_{end}"] = first[f"{ratio}_{end}"] if rows is first else np.nan
+                part[f"{split}_ratio_{end}"] = rows.get(f"{ratio}_{end}", np.nan)
         parts.append(part.rename(index={name: row.point or name for name, row in dated.items()}))
     ratios = [f"{split}_ratio{end}" for split in table.BOTH for end in ("", "_low", "_high")]
     built = pd.concat(parts)[["row", "year", "source", "kind", "seeds", *shown, "step", *ratios]]

@@ -57,7 +57,7 @@ def test_models_stand_in_the_order_of_years_with_the_figures_of_their_table(tabl
     assert built["row"].to_dict() == {"one": "row one", "ours": "row two, mine", "three": "row three"}
     assert built.loc["ours", "test"] == pytest.approx(180 / 1.2)  # of the second table, which has its year
     assert built.loc["three", "test_ratio"] == pytest.approx(0.25) and built.loc["three", "test_ratio_low"] == 0.25
-    assert pd.isna(built.loc["ours", "test_ratio_low"])  # no interval of another table's row
+    assert pd.isna(built.loc["ours", "test_ratio_low"])  # its table has no intervals
 
 
 def test_the_steps_make_up_the_whole_way(tables):
