@@ -207,6 +207,7 @@ FIGURES = {
     ],
     "srilm": lambda: [*reached("faithful", "kn5-srilm", "both"), *reached("faithful20", "kn5-srilm", "both")],
     "steps": lambda: cells("timeline/steps.csv", "valid_share > -9", "100 * valid_share, 100 * test_share", ".0f"),
+    "cache": lambda: cells("cache/cache.csv", "name in ['kn5-cached', 'best-ngram-cached', 'mlp1-cached']", BOTH),
     "table2-model": lambda: [large[key] for key in "nhm"],
     "table2": lambda: [
         *ratio("table2", "large-mixed", "interpolated3", BOTH),
