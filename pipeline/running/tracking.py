@@ -2,7 +2,7 @@
 
 A run is begun with its stage, gets its learning curve while it trains, and all else from the files of its result: `log`
 is called when a stage ends, and by `nplm publish`. Each corpus has an experiment; the runs of one state of the code and
-data stand under one parent run. The default store is mlflow.db at the repository's root.
+data stand under one parent run. The default store is mlflow.db at the checkout's root.
 
 A run's metrics: `valid`, `test` and the like are of the finished model; `curve/` holds a value an epoch, `cost/` what
 the stage took, `system/` what MLflow measures of the machine.
@@ -39,7 +39,9 @@ from pipeline.running.messages import worded
 if TYPE_CHECKING:  # MLflow takes more than a second to import, so what opens a store imports it
     from mlflow import MlflowClient
 
-os.environ.setdefault("MLFLOW_TRACKING_URI", f"sqlite:///{ROOT / 'mlflow.db'}")
+# An experiment of DVC's queue runs in a temporary copy of the checkout, which DVC names.
+CHECKOUT = Path(os.environ.get("DVC_ROOT", ROOT))
+os.environ.setdefault("MLFLOW_TRACKING_URI", f"sqlite:///{CHECKOUT / 'mlflow.db'}")
 os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
 # A server that doesn't answer costs seconds; MLflow's default is minutes of silence.
 os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "1")
@@ -210,7 +212,7 @@ def open_store() -> "MlflowClient":
 
 def store_lock() -> FileLock:
     """Held while something is looked for and made, which two processes would otherwise both make."""
-    return FileLock(ROOT / ".mlflow.lock", timeout=60)
+    return FileLock(CHECKOUT / ".mlflow.lock", timeout=60)
 
 
 def open_experiment(client: "MlflowClient", data: Path) -> str:
