@@ -64,6 +64,17 @@ def test_a_process_killed_while_it_makes_the_database_leaves_none(tmp_path, monk
     assert [path.name for path in tmp_path.iterdir()] == ["mlflow.db"]
 
 
+@pytest.mark.parametrize("ends", ["FINISHED", None])
+def test_a_run_that_ends_while_another_looks_for_killed_ones_keeps_its_status(tmp_path, monkeypatch, ends):
+    """Between the search and the look at its process, which is then gone."""
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'mlflow.db'}")
+    client = tracking.open_store()
+    run = tracking.create(client, tracking.open_experiment(client, tmp_path), "quick", {})
+    monkeypatch.setattr(tracking, "_has_ended", lambda process: not ends or not client.set_terminated(run, ends))
+    tracking.open_experiment(client, tmp_path)
+    assert client.get_run(run).info.status == (ends or "KILLED")
+
+
 @pytest.mark.parametrize(
     ("uri", "said"),
     [

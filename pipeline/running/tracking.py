@@ -229,7 +229,8 @@ def open_experiment(client: "MlflowClient", data: Path) -> str:
             "copied: `rm mlflow.db && make publish` builds it again from the results"
         )
     for run in client.search_runs([experiment.experiment_id], "status = 'RUNNING'"):
-        if _has_ended(run.data.tags.get(PROCESS, "")):
+        # Asked again, as it may have ended its run since the search.
+        if _has_ended(run.data.tags.get(PROCESS, "")) and client.get_run(run.info.run_id).info.status == "RUNNING":
             client.set_terminated(run.info.run_id, "KILLED")
     return experiment.experiment_id
 
