@@ -203,6 +203,7 @@ def test_its_runs_are_one_group_in_mlflow(project):
 
 
 def test_repeated_it_does_nothing_and_a_comment_or_a_multirun_changes_nothing(project):
+    assert project.repro() == set()
     recipe = project.folder / "conf" / "recipe" / "modern.yaml"
     recipe.write_text("# a comment\n" + recipe.read_text())
     project.run(sys.executable, "-m", "pipeline.train", "-m", "model.n=2,3", "model.h=2")
@@ -343,6 +344,7 @@ def test_dvc_shows_compares_and_queues(project):
     project.run("git", *identity, "commit", "-qm", "results")
     drawn = project.run("dvc", "plots", "show", "learning curves", "--show-vega")
     assert all(f"{name}/0/curve.csv" in drawn for name in ("mlp1", "mlp9"))
+    assert "train@mlp9-0" in project.run("dvc", "dag")
     made_from = set(re.findall(r'"([^"]+)"', project.run("dvc", "dag", "--dot", "mix@mlp9-mixed-0")))
     assert made_from == {"preprocess", "download", "train@mlp9-0", "ngram@interpolated3", "mix@mlp9-mixed-0"}
     project.edit("models", mlp1={"m": 3})

@@ -126,8 +126,7 @@ def test_killed_and_repeated_gives_the_bits_of_an_uninterrupted_run(whole, stage
     assert not [*checkpoints.glob("*.pt*"), *checkpoints.glob(".*")]
 
 
-@pytest.mark.peers
-@pytest.mark.parametrize("parallel", ["parameters", "data"])
+@pytest.mark.parametrize("parallel", ["parameters", pytest.param("data", marks=pytest.mark.peers)])
 def test_two_nodes_of_which_one_is_killed_go_on_together(parallel, whole, stages):
     """Each torchrun is a node, on this machine; up to the order of sums the result is that of one process."""
     stage = ["-m", "pipeline.train", f"data={stages.few}", *stages.words(f"parallel={parallel}")]
