@@ -1,11 +1,14 @@
 """Cost by the size of the vocabulary and of the corpus, on ids drawn from Zipf's distribution.
 
 For each size, in processes of their own on one thread: training steps of MLP9 by the table's recipe, exact scoring,
-Kneser-Ney 5, and a pass of clustering into 500 classes. Of a size that Kneser-Ney's stage would refuse, since it needs
-more memory than is free, its place is left empty but for the memory.
+Kneser-Ney 5 with its counts in memory and in files, and a pass of clustering into 500 classes. Where Kneser-Ney needs
+more memory than is free, its place is left empty but for the memory. The words are drawn independently, so hardly a
+5-gram comes twice: a text of as many words has fewer of them.
 """
 
 import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pandas as pd
@@ -52,15 +55,26 @@ def ngram_cost(tokens: int, vocabulary: int) -> dict:
     needed = build.memory(tokens, ORDER)
     if needed > psutil.virtual_memory().available:
         return {"Kneser-Ney 5's memory, MB": peak_memory_mb() + needed / 2**20}
+    return _kneser_ney("Kneser-Ney 5", tokens, vocabulary, counts.MEMORY) | {
+        "Kneser-Ney 5's memory, MB": peak_memory_mb()
+    }
+
+
+def ngram_cost_in_files(tokens: int, vocabulary: int) -> dict:
+    """The time where the counts lie in files; the system keeps as much of these in memory as is free."""
+    with TemporaryDirectory(dir=".") as folder:
+        return _kneser_ney("Kneser-Ney 5 in files", tokens, vocabulary, counts.Store(Path(folder), counts.AT_ONCE))
+
+
+def _kneser_ney(name: str, tokens: int, vocabulary: int, store: counts.Store) -> dict:
     stream = zipf.ids(tokens + TESTED, vocabulary)
     start = time.perf_counter()
-    model = kneser_ney.fit(counts.count(stream[:tokens], ORDER, vocabulary), fallback=True)
+    model = kneser_ney.fit(counts.count(stream[:tokens], ORDER, vocabulary, store), fallback=True)
     fitted = time.perf_counter()
     model.log_probabilities(stream[:0], stream[tokens:])
     return {
-        "Kneser-Ney 5, µs a word": 1e6 * (fitted - start) / tokens,
-        "Kneser-Ney 5's scoring, µs a word": 1e6 * (time.perf_counter() - fitted) / TESTED,
-        "Kneser-Ney 5's memory, MB": peak_memory_mb(),
+        f"{name}, µs a word": 1e6 * (fitted - start) / tokens,
+        f"{name}, scoring, µs a word": 1e6 * (time.perf_counter() - fitted) / TESTED,
     }
 
 
@@ -78,7 +92,7 @@ def run() -> pd.DataFrame:
     lines = []
     for size in dict.fromkeys(sizes):
         lines.append({})
-        for cost in (network_cost, ngram_cost, cluster_cost):
+        for cost in (network_cost, ngram_cost, ngram_cost_in_files, cluster_cost):
             lines[-1] |= setting.in_processes(cost, [size])[0]
         print(pd.DataFrame(lines).to_string(), flush=True)
     return pd.DataFrame(lines).set_index(["words", "vocabulary"])

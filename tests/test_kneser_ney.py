@@ -130,8 +130,23 @@ def test_brown_probabilities_sum_to_one(brown, counted, form, every_word):
         assert every_word(model, context).sum() == pytest.approx(1, abs=1e-5)
 
 
-def test_counting_that_would_not_fit_is_refused(few, tmp_path, monkeypatch):
-    monkeypatch.setattr(ngram.psutil, "virtual_memory", lambda: SimpleNamespace(available=1_000_000))
-    with pytest.raises(InputError, match=r"ngram.order=5: .* need up to .* GB .*docs/cluster.md"):
-        ngram.main(settings("ngram", f"data={few}", "ngram=kn5", f"out={tmp_path}/out"))
-    assert not (tmp_path / "out").exists()
+@pytest.mark.parametrize("form", FORMS, ids=str)
+def test_counts_in_files_have_the_bits_of_counts_in_memory(form, tmp_path):
+    """Sorted and smoothed in parts, of which one word's n-grams may be more than fit into one."""
+    of = [kneser_ney.fit(counts.count(TRAIN, 4, V, *store), fallback=True, **form)
+          for store in ([], [counts.Store(tmp_path, 30)])]  # fmt: skip
+    for ours, theirs in zip(*([*each.log_p, *each.log_backoff] for each in of), strict=True):
+        assert np.array_equal(ours, theirs, equal_nan=True)
+    assert np.array_equal(*(model.log_probabilities(TRAIN[:0], TRAIN[::-1]) for model in of))
+    assert not list(tmp_path.iterdir())  # a killed run leaves nothing
+
+
+def test_counts_that_fit_nowhere_are_refused(few, tmp_path, monkeypatch, caplog):
+    """Little memory: they lie in files. A full disk as well: the error says so."""
+    asked = ("ngram", f"data={few}", "ngram=kn5", "memory=0.001", f"out={tmp_path}/out")
+    with caplog.at_level("INFO"):
+        ngram.main(settings(*asked))
+    assert f"in files at {tmp_path}" in caplog.text
+    monkeypatch.setattr(ngram.shutil, "disk_usage", lambda folder: SimpleNamespace(free=1_000_000))
+    with pytest.raises(InputError, match=r"ngram.order=5: .* need up to .* GB, and .* has 0.0 GB"):
+        ngram.main(settings(*asked))

@@ -105,6 +105,10 @@ class NgramStage(OnCorpus):
         description="an ARPA file to write beside the arrays, .gz or not; empty: none. KenLM gives the raw figures if "
         "it scores without <s> and </s>, with `. <p> <text>` before the first word"
     )
+    memory: Amount = Field(
+        description="GB that the counts of Kneser-Ney may take; if they could need more, they lie in files beside "
+        "`out`, and what is worked on takes 2 GB. 0: what is free"
+    )
 
 
 class Cluster(OnCorpus):

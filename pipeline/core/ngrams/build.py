@@ -8,11 +8,17 @@ from pipeline.core.ngrams.model import Model
 
 
 def fit(
-    ngram: Settings, train: np.ndarray, valid: np.ndarray, vocabulary: int, of_words: np.ndarray | None = None
+    ngram: Settings,
+    train: np.ndarray,
+    valid: np.ndarray,
+    vocabulary: int,
+    of_words: np.ndarray | None = None,
+    store: counts.Store = counts.MEMORY,
 ) -> Model:
     """The model, counted on training and, where it has weights, fitted on validation.
 
-    ngram: of conf/ngrams.yaml; vocabulary: words, V; of_words: the class (V,) of each, for a class model.
+    ngram: of conf/ngrams.yaml; vocabulary: words, V; of_words: the class (V,) of each, for a class model;
+    store: where the counts of Kneser-Ney lie.
     Raises UnusableError where the counts leave discounts undefined.
     """
     if ngram.kind == "interpolated":
@@ -21,12 +27,12 @@ def fit(
         return cache.Cache(ngram.order, ngram.length, vocabulary)
     if ngram.kind == "class":
         return classes.fit(train, of_words, ngram.order, ngram.added, ngram.backoff, ngram.drop)
-    counted = counts.count(train, ngram.order, vocabulary)
+    counted = counts.count(train, ngram.order, vocabulary, store)
     return kneser_ney.fit(counted, ngram.backoff, ngram.drop, ngram.fallback)
 
 
 def memory(tokens: int, order: int) -> int:
-    """Bytes that Kneser-Ney takes at most, where hardly an n-gram comes twice: arrays of 8 bytes a token.
+    """Bytes of Kneser-Ney's counts at most, where hardly an n-gram comes twice: arrays of 8 bytes a token.
 
     Of each order an n-gram's key, count, suffix, probability and back-off weight; three more pass by.
     """

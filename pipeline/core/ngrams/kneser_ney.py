@@ -12,11 +12,14 @@ mass on to, and alpha(h) is 0/0. There the own probabilities are divided by thei
 ARPA file for other tools; SRILM does the same (NgramLM.cc, "scaling probabilities to sum to 1").
 """
 
+from collections.abc import Iterator
+from itertools import pairwise
+
 import numpy as np
 
 from pipeline.core.common.errors import UnusableError
 from pipeline.core.ngrams.backoff import Backoff
-from pipeline.core.ngrams.counts import Counts, Table
+from pipeline.core.ngrams.counts import Counts
 
 FALLBACK = (0.5, 1.0, 1.5)  # where counts of counts leave the discounts undefined, as KenLM has them
 
@@ -39,7 +42,7 @@ def discounts(adjusted: np.ndarray, order: int, fallback: bool) -> tuple[float, 
     Where some t_j is zero, or a discount lies outside 0 to j, they are undefined: FALLBACK if `fallback`, else
     UnusableError. Streams of classes have no unigram counts of 1 to 3.
     """
-    t = np.bincount(adjusted.clip(max=5), minlength=6).astype(float)
+    t = np.array([np.count_nonzero(adjusted == j) for j in range(5)], dtype=float)
     if (t[1:5] > 0).all():
         y = t[1] / (t[1] + 2 * t[2])
         d = tuple(float(j - (j + 1) * y * t[j + 1] / t[j]) for j in (1, 2, 3))
@@ -61,34 +64,46 @@ def fit(counts: Counts, backoff: bool = False, drop: bool = False, fallback: boo
     lower = np.full(1, 1 / counts.vocabulary)  # P_{k-1} of each (k-1)-gram; at first P_0
     for k, table in enumerate(counts.tables, start=1):
         adjusted = adjusted_counts(counts, k)
-        context, contexts = _contexts(counts, table, k)
-        total = np.bincount(context, adjusted, contexts)
-        discount = np.array([0, *discounts(adjusted, k, fallback)])[adjusted.clip(max=3)]
-        own = (adjusted - discount) / total[context]
-        shorter = lower[table.suffixes]
-        kept = (adjusted > 1) if drop and k >= 3 else np.ones(len(own), dtype=bool)
-        if backoff and k > 1:
-            seen, seen_shorter = (np.bincount(context[kept], p[kept], contexts) for p in (own, shorter))
-            # Counted, for 1 - seen_shorter is 0 there but for rounding.
-            full = np.bincount(context[kept], minlength=contexts) == counts.vocabulary
-            own = np.where(full[context], own / np.where(full, seen, 1)[context], own)
-            passed_on = np.where(full, 1, _ratio(1 - seen, 1 - seen_shorter))
-        else:
-            passed_on = _ratio(np.bincount(context, np.where(kept, discount, adjusted), contexts), total)
-            own += passed_on[context] * shorter
-        # A dropped n-gram is what back-off makes of it, for the orders above.
-        lower = np.where(kept, own, passed_on[context] * shorter)
-        log_p.append(np.log(np.where(kept, own, np.nan)))
+        discounted = np.array([0, *discounts(adjusted, k, fallback)])
+        log_own, p = (counts.store.empty(len(table.keys), float) for _ in range(2))
+        log_passed_on = counts.store.empty(_contexts(counts, k), float)
+        for part, after in _parts(counts, k):
+            contexts, context = after.stop - after.start, table.keys[part] // counts.vocabulary - after.start
+            a, shorter = adjusted[part], lower[table.suffixes[part]]
+            total, discount = np.bincount(context, a, contexts), discounted[a.clip(max=3)]
+            own = (a - discount) / total[context]
+            kept = (a > 1) if drop and k >= 3 else np.ones(len(own), dtype=bool)
+            if backoff and k > 1:
+                seen, seen_shorter = (np.bincount(context[kept], each[kept], contexts) for each in (own, shorter))
+                # Counted, for 1 - seen_shorter is 0 there but for rounding.
+                full = np.bincount(context[kept], minlength=contexts) == counts.vocabulary
+                own = np.where(full[context], own / np.where(full, seen, 1)[context], own)
+                passed_on = np.where(full, 1, _ratio(1 - seen, 1 - seen_shorter))
+            else:
+                passed_on = _ratio(np.bincount(context, np.where(kept, discount, a), contexts), total)
+                own += passed_on[context] * shorter
+            # A dropped n-gram is what back-off makes of it, for the orders above.
+            p[part] = np.where(kept, own, passed_on[context] * shorter)
+            log_own[part] = np.log(np.where(kept, own, np.nan))
+            log_passed_on[after] = np.log(passed_on)
+        lower = p
+        log_p.append(log_own)
         if k > 1:
-            log_backoff.append(np.log(passed_on))
+            log_backoff.append(log_passed_on)
     return Backoff(counts, log_p, log_backoff)
 
 
-def _contexts(counts: Counts, table: Table, k: int) -> tuple[np.ndarray, int]:
-    """The place of each k-gram's first k-1 words (N_k,), and how many such contexts there are (1 for k = 1)."""
-    if k == 1:
-        return np.zeros(len(table.keys), dtype=np.int64), 1
-    return table.keys // counts.vocabulary, len(counts.tables[k - 2].keys)
+def _contexts(counts: Counts, k: int) -> int:
+    """How many contexts of k-1 words there are: 1 for k = 1."""
+    return len(counts.tables[k - 2].keys) if k > 1 else 1
+
+
+def _parts(counts: Counts, k: int) -> Iterator[tuple[slice, slice]]:
+    """The k-grams that are worked on together, and their contexts, whose k-grams are all among them."""
+    keys, at_once = counts.tables[k - 1].keys, counts.store.at_once
+    starts = np.unique([0, *keys[at_once::at_once] // counts.vocabulary, _contexts(counts, k)])
+    for low, high in pairwise(starts):
+        yield slice(*np.searchsorted(keys, [low * counts.vocabulary, high * counts.vocabulary])), slice(low, high)
 
 
 def _ratio(mass: np.ndarray, total: np.ndarray) -> np.ndarray:
