@@ -153,10 +153,10 @@ demo: .venv/installed  ## every stage on 20 texts with a tiny network, in output
 verify: .venv/installed  ## are this run's perplexities those of the committed table?
 	python -m pipeline.commands verify
 
-test: lint  ## lint and all tests that need nothing but the environment
-	python -m pytest -n $(JOBS) --dist loadfile -m "not peers" $(TESTS)
+test: lint  ## lint and the tests that take seconds and need nothing but the environment
+	python -m pytest -n $(JOBS) --dist loadfile -m "not thorough" $(TESTS)
 
-test-all: lint .venv/peers  ## the same and the comparisons with independent tools, which it installs
+test-all: lint .venv/peers  ## the same, longer ones, and comparisons with independent tools, which it installs
 	python -m pytest -n $(JOBS) --dist loadfile $(TESTS)
 
 soak: .venv/installed  ## half an hour of faults, counted: bad values, damaged files, kills, full disks; reports/soak.md

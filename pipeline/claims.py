@@ -19,12 +19,12 @@ from pipeline.config.stages import Claims
 from pipeline.config.tables import Row, Table
 from pipeline.data.corpus import Corpus, read_corpus
 from pipeline.data.errors import InputError
+from pipeline.data.predictions import READINGS
 from pipeline.reporting import by_text, claims_text, resampling
 from pipeline.reporting.table import BOTH, shape
 from pipeline.running import app
 
-ARRAYS = {"raw": "raw/{}", "with share": "{}"}  # of a reading
-EACH = list(itertools.product(BOTH, ARRAYS))
+EACH = list(itertools.product(BOTH, READINGS))
 
 log = logging.getLogger(__name__)
 
@@ -72,7 +72,7 @@ class Models:
         """The one with the lowest perplexity on validation, in the geometric mean over seeds."""
         if len(names) == 1:
             return names[0]
-        return max(names, key=lambda name: self.sums(name, ARRAYS[reading].format("valid")).mean(0).sum())
+        return max(names, key=lambda name: self.sums(name, READINGS[reading].format("valid")).mean(0).sum())
 
     def sums(self, name: str, array: str) -> np.ndarray:
         """Log-probability of each text by each seed, (seeds, texts)."""
@@ -104,7 +104,7 @@ def judge(claim: Claim, models: Models) -> list[dict]:
 def measured(better: str, than: str, split: str, reading: str, models: Models) -> dict:
     """The perplexity of `than` over that of `better`, less 1, with its interval; of how many seeds the network with the
     fewest is."""
-    both = [models.sums(name, ARRAYS[reading].format(split)) for name in (than, better)]
+    both = [models.sums(name, READINGS[reading].format(split)) for name in (than, better)]
     ratio = resampling.ratio_of_seeds(*both, models.texts[split]["tokens"].to_numpy())
     compared = {"better": better, "than": than, "split": split, "reading": reading}
     figures = {"ours": ratio.value - 1, "low": ratio.low - 1, "high": ratio.high - 1}

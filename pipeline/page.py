@@ -15,11 +15,11 @@ from pipeline.config.tables import read_tables
 from pipeline.data.errors import InputError
 from pipeline.data.files import replacing
 from pipeline.reporting import costs, figures, prose, style
+from pipeline.reporting.table import TRIGRAM, YARDSTICK
 from pipeline.reporting.views import VIEWS, laid_out
 from pipeline.running import app
 from pipeline.webpage.tables import SPLIT_NAMES, Tables
 
-YARDSTICK, TRIGRAM = "kn5", "interpolated3"
 LONG = 9  # rows of a table from which on it is folded
 PROSE = ("replication", "table", "beyond", "table2", "later")  # sections that the template has a text for
 

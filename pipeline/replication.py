@@ -10,11 +10,11 @@ import pandas as pd
 from pipeline.config.stages import Replication
 from pipeline.config.tables import Table, Tables, read_tables
 from pipeline.reporting import costs, table, views
+from pipeline.reporting.table import TRIGRAM, YARDSTICK
 from pipeline.reporting.views import VIEWS, laid_out, markdown
 from pipeline.running import app
 
-YARDSTICK, TRIGRAM = "kn5", "interpolated3"
-READINGS = {"raw": "_raw", "with share": ""}
+ENDINGS = {"raw": "_raw", "with share": ""}  # of a reading's columns
 LATER = {"one": "best later model", "adapts": "best later model that learns from the text it reads"}
 
 log = logging.getLogger(__name__)
@@ -113,7 +113,7 @@ def yardsticks(registry: Tables, rows: dict[str, pd.DataFrame], over: dict[str, 
         networks = its[(its["model"] == "network") & its["paper_test"].notna()]
         for ours, papers in ((each, over[each]) for each in over if each in its.index):
             what = {"table": name, "training": registry[name].short, "over": ours, "label": table.label(its.loc[ours])}
-            for reading, ending in READINGS.items():
+            for reading, ending in ENDINGS.items():
                 reached = {
                     split: networks[f"{split}{ending}"] / its.loc[ours, f"{split}{ending}"]
                     <= networks[f"paper_{split}"] / its.loc[papers, f"paper_{split}"]

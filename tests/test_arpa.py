@@ -137,7 +137,7 @@ def test_the_stage_exports_and_reads_and_gives_the_same_arrays(few, tmp_path):
         assert other == pytest.approx(one, abs=1e-5)
 
 
-@pytest.mark.peers
+@pytest.mark.thorough
 @pytest.mark.parametrize("form", [{}, {"backoff": True, "drop": True}], ids=str)
 def test_kenlm_gives_the_same_probabilities(brown, tmp_path, form):
     """log10 of each of 20,000 words, to 1e-4."""

@@ -302,7 +302,7 @@ def test_printed_text_is_read_as_brown_has_it(brown):
         tokeniser.words(" \n\n")
 
 
-@pytest.mark.peers
+@pytest.mark.thorough
 def test_exported_features_are_read_by_an_independent_reader(command, made, few, tmp_path):
     from gensim.models import KeyedVectors
 

@@ -344,7 +344,7 @@ def look(browser, file, width, scheme="light", media="screen", height=800):
     return browser.execute_script(LOOK)
 
 
-@pytest.mark.peers
+@pytest.mark.thorough
 def test_in_a_browser_it_is_whole_and_quiet(browser, written):
     """No console error, no request that leaves the page, every figure drawn, named and legible, no sideways scrolling
     of the page on a phone."""
@@ -368,7 +368,7 @@ def test_in_a_browser_it_is_whole_and_quiet(browser, written):
     assert asked and all(url.startswith("data:") or url == written.as_uri() for url in asked)
 
 
-@pytest.mark.peers
+@pytest.mark.thorough
 def test_on_paper_nothing_is_cut_off_and_the_shades_stay(browser, written):
     """718 pixels: A4 less a margin of a centimetre. Whoever reads in the dark prints on white all the same."""
     seen = look(browser, written, 718, "dark", "print")
@@ -394,7 +394,7 @@ return [...document.querySelectorAll('.wide')].filter(box => box.scrollWidth > b
 """
 
 
-@pytest.mark.peers
+@pytest.mark.thorough
 @pytest.mark.parametrize("width", [1280, 390])
 def test_it_fits_the_window(browser, written, width):
     """A wide window first shows the answer in words and the table. The contents stay at the top. On a phone tables and
@@ -420,7 +420,7 @@ return {order: head.ariaSort, others: [...head.parentNode.cells].filter(each => 
 """
 
 
-@pytest.mark.peers
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("table", "column", "first", "last"),
     [

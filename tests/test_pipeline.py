@@ -232,6 +232,7 @@ def test_pulled_results_need_no_training(project, tmp_path):
         assert (clone.folder / file).read_bytes() == (project.folder / file).read_bytes()
 
 
+@pytest.mark.thorough
 def test_an_archive_without_git_below_any_path_that_then_moves(project, tmp_path):
     """make repro makes what an edit asks for, in a path that trips programs: of an edited model itself, its mixture and
     the reports. Nothing where the checkout then lies."""
@@ -270,7 +271,7 @@ def test_one_stage_after_another_gives_the_same_bits(project):
     assert lock == again
 
 
-@pytest.mark.peers
+@pytest.mark.thorough
 @pytest.mark.skipif(not slurm.IS_HERE, reason="apt-get install slurm-wlm munge")
 def test_stages_that_are_jobs_of_slurm_leave_the_same_lock(project, tmp_path):
     """All of them, as nothing lies in the cache."""
@@ -323,7 +324,7 @@ def test_the_commands_on_models_run(project, tmp_path):
     assert "the" in shown
 
 
-@pytest.mark.peers
+@pytest.mark.thorough
 def test_the_tour_runs(project):
     """Every cell of docs/tour.ipynb, on this folder's results; one of them compares with the report's table."""
     from nbclient import NotebookClient
@@ -334,6 +335,7 @@ def test_the_tour_runs(project):
     NotebookClient(notebook, timeout=600, kernel_name="python3", resources=resources).execute()
 
 
+@pytest.mark.thorough
 def test_dvc_shows_compares_and_queues(project):
     """Metrics, parameters, plots and the graph; an experiment with another value, from the queue, whose runs are in the
     checkout's store."""
@@ -400,7 +402,7 @@ def test_publish_completes_the_runs_and_builds_them_again_from_outputs(project):
     assert data.name == "brown" and trained.data.tags["data"].startswith(data.digest)
 
 
-@pytest.mark.peers
+@pytest.mark.thorough
 def test_published_models_are_registered_and_served(project):
     """In a real server: the best by validation answers over HTTP as the score command does."""
     port, serving = free_port(), free_port()

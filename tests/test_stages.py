@@ -126,7 +126,8 @@ def test_killed_and_repeated_gives_the_bits_of_an_uninterrupted_run(whole, stage
     assert not [*checkpoints.glob("*.pt*"), *checkpoints.glob(".*")]
 
 
-@pytest.mark.parametrize("parallel", ["parameters", pytest.param("data", marks=pytest.mark.peers)])
+@pytest.mark.thorough
+@pytest.mark.parametrize("parallel", ["parameters", "data"])
 def test_two_nodes_of_which_one_is_killed_go_on_together(parallel, whole, stages):
     """Each torchrun is a node, on this machine; up to the order of sums the result is that of one process."""
     stage = ["-m", "pipeline.train", f"data={stages.few}", *stages.words(f"parallel={parallel}")]
@@ -360,6 +361,7 @@ def test_a_grid_in_parallel_gives_the_same_numbers(stage, few, tmp_path):
     assert table["valid"][1] == pytest.approx(read_json(tmp_path / "alone" / "metrics.json")["valid"], rel=1e-12)
 
 
+@pytest.mark.thorough
 def test_the_jobs_of_a_grid_end_when_it_is_killed(stages, tmp_path):
     """Those side by side too."""
     long = [*stages.words("recipe.epochs=100000", "model.h=4,5"), f"hydra.sweep.dir={tmp_path}/sweep", *JOBLIB]

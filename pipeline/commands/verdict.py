@@ -22,13 +22,13 @@ from pipeline.data import record
 from pipeline.data.corpus import COUNTS, Corpus, read_corpus
 from pipeline.data.errors import InputError
 from pipeline.data.files import read_json
+from pipeline.data.predictions import READINGS
 from pipeline.reporting import by_text, resampling
 from pipeline.running.tracking import flattened
 
 EXAMPLE = "nplm verdict predictions/table1/mlp5 predictions/table1/mlp9 predictions/table1/kn5"
 TEXTS, BLOCK = 20, 1000  # fewer texts say little; tokens of a block
 CORPORA = ("data/*", "outputs/*/data")
-READINGS = {"raw": "raw/{}", "with share": "{}"}
 
 
 def arguments(parser: Parser) -> None:

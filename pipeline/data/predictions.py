@@ -14,6 +14,7 @@ from pipeline.data.record import FILE, check_corpus, read
 
 log = logging.getLogger(__name__)
 
+READINGS = {"raw": "raw/{}", "with share": "{}"}  # the array of a split
 ABOVE = 1e-4  # how far above 0 rounding may put the logarithm of a probability
 
 

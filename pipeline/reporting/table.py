@@ -16,6 +16,7 @@ from pipeline.data.errors import InputError
 from pipeline.data.predictions import folder_of, read_predictions
 
 BOTH = ("valid", "test")
+YARDSTICK, TRIGRAM = "kn5", "interpolated3"  # the rows that ratios are to
 ENDS = ("low", "high")  # of an interval
 WHOLE = ["n", "c", "h", "m", "seeds"]
 FIGURES = ["train", *(f"{split}{end}" for end in ("_raw", "_raw_sd", "", "_sd", "_seen") for split in BOTH)]
@@ -58,14 +59,15 @@ def line(name: str, table: Table, corpus: Corpus) -> dict[str, object]:
 
 def shape(folder: Path, places: Sequence[str | Path]) -> dict[str, object]:
     """Whether a network or an n-gram lies in a folder, and its n, c, h, m, direct and mix, as run.json has them."""
-    from pipeline.core.networks import registry  # which imports torch, and who reads tables alone need not wait
-
     made = record.read(folder)
     if made.stage == "train":
         model = made.config["model"]
         network = {"model": "network", "mix": False} | {key: model[key] for key in ("n", "h", "m", "direct")}
-        if model.get("deep") and getattr(registry.family(model["family"]), "unbounded", False):
-            network["n"] = None  # it has all words before
+        if model.get("deep"):
+            from pipeline.core.networks import registry  # which imports torch: a table of others need not wait for it
+
+            if getattr(registry.family(model["family"]), "unbounded", False):
+                network["n"] = None  # it has all words before
         return network
     if made.stage == "adapt":
         return shape(folder_of(made.config["network"], places), places)
