@@ -10,10 +10,10 @@ from pipeline.data.errors import InputError
 from pipeline.data.files import read_json, write_json
 
 FILE = "run.json"
-# Keys of a configuration that say where something lies, and not what is computed.
+# Keys of a configuration that say where something lies, or how often it is saved, and not what is computed.
 PLACES = {
     *("data", "predictions", "clusters", "out", "timing", "csv", "export"),
-    *("checkpoints", "checkpoint_seconds", "keep_state", "resume"),
+    *("checkpoints", "checkpoint_seconds", "keep_state", "resume", "memory"),
 }
 
 
