@@ -78,8 +78,8 @@ beyond: wiring  ## what the papers have beyond Table 1, after repro: energy netw
 
 later: wiring  ## what came after the paper, after repro: caches, LSTM, Transformer, ensembles, models that learn as they read
 	$(call stages,experiments/later/dvc.yaml,train_\w+)
-	$(call stages,experiments/later/dvc.yaml,adapt|average)
-	dvc repro experiments/cache/dvc.yaml
+	$(call stages,experiments/later/dvc.yaml experiments/dynamic/dvc.yaml,adapt|average)
+	dvc repro experiments/cache/dvc.yaml experiments/dynamic/dvc.yaml
 	dvc repro experiments/later/dvc.yaml:report experiments/later/dvc.yaml:claims
 	dvc repro --single-item experiments/later/dvc.yaml:timeline
 	$(PAGE)

@@ -142,6 +142,7 @@ TABLE2 = "the mixed network is better than the best n-gram"
 large = yaml.safe_load((ROOT / "conf" / "models.yaml").read_text())["large"]
 FIGURES = {
     "longer-reached": lambda: reached("faithful20"),
+    "closest-full": lambda: reached("closest-full", values="valid, test, both"),
     "as-printed": lambda: [
         *as_printed(("mlp5", "search-ascent.csv"), ("mlp9", "search-ascent-mlp9.csv")),
         *reached("faithful"),
