@@ -141,7 +141,12 @@ HEADLINE = "the best network is far better than the best n-gram"
 TABLE2 = "the mixed network is better than the best n-gram"
 large = yaml.safe_load((ROOT / "conf" / "models.yaml").read_text())["large"]
 FIGURES = {
-    "longer-reached": lambda: reached("faithful20"),
+    "longer-reached": lambda: [*reached("faithful20"), *reached("faithful")],
+    "longer-distance": lambda: [
+        cell
+        for table in ("faithful20", "faithful", "closest")
+        for cell in cells("distance.csv", f"table == '{table}' and row == 'MLP1'", "distance", ".2f")
+    ],
     "closest-full": lambda: reached("closest-full", values="valid, test, both"),
     "as-printed": lambda: [
         *as_printed(("mlp5", "search-ascent.csv"), ("mlp9", "search-ascent-mlp9.csv")),
