@@ -133,8 +133,8 @@ def test_brown_probabilities_sum_to_one(brown, counted, form, every_word):
 @pytest.mark.parametrize("form", FORMS, ids=str)
 def test_counts_in_files_have_the_bits_of_counts_in_memory(form, tmp_path):
     """Sorted and smoothed in parts, of which one word's n-grams may be more than fit into one."""
-    of = [kneser_ney.fit(counts.count(TRAIN, 4, V, *store), fallback=True, **form)
-          for store in ([], [counts.Store(tmp_path, 30)])]  # fmt: skip
+    stores = counts.MEMORY, counts.Store(tmp_path, 30)
+    of = [kneser_ney.fit(counts.count(TRAIN, 4, V, store), fallback=True, **form) for store in stores]
     for ours, theirs in zip(*([*each.log_p, *each.log_backoff] for each in of), strict=True):
         assert np.array_equal(ours, theirs, equal_nan=True)
     assert np.array_equal(*(model.log_probabilities(TRAIN[:0], TRAIN[::-1]) for model in of))
