@@ -12,6 +12,7 @@ from pipeline import ngram
 from pipeline.core.common import evaluation
 from pipeline.core.common.errors import UnusableError
 from pipeline.core.ngrams import counts, kneser_ney
+from pipeline.data import ngrams
 from pipeline.data.errors import InputError
 
 V = 8
@@ -147,6 +148,6 @@ def test_counts_that_fit_nowhere_are_refused(few, tmp_path, monkeypatch, caplog)
     with caplog.at_level("INFO"):
         ngram.main(settings(*asked))
     assert f"in files at {tmp_path}" in caplog.text
-    monkeypatch.setattr(ngram.shutil, "disk_usage", lambda folder: SimpleNamespace(free=1_000_000))
-    with pytest.raises(InputError, match=r"ngram.order=5: .* need up to .* GB, and .* has 0.0 GB"):
+    monkeypatch.setattr(ngrams.shutil, "disk_usage", lambda folder: SimpleNamespace(free=1_000_000))
+    with pytest.raises(InputError, match=r"order 5: .* need up to .* GB, and .* has 0.0 GB"):
         ngram.main(settings(*asked))
