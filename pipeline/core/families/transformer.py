@@ -1,5 +1,9 @@
-"""A Transformer decoder (Vaswani and others 2017) with the normalisation before each part (Radford and others 2019):
-y = b + C z, z the last layer's output at the last word, from the features of the words and of their places.
+"""A Transformer decoder (Vaswani and others 2017) with the normalisation before each part (Radford and others 2019) and
+distances in place of places (ALiBi; Press and others 2022): y = b + C z, z the last layer's output at the last word,
+from the features of the words.
+
+A head weighs a word that is d words before by exp(k q - r d), where k q is the usual product of key and query and r the
+head's own slope, the same in all layers: 2^(-8 i / heads) of the i-th.
 
 Each layer looks at the words before, n-1 places at most. What is carried from step to step is words and not numbers: in
 scoring the last (n-1)/2 are read again before the next (n-1)/2, so that each has that many before it; in training a
@@ -13,9 +17,11 @@ from pipeline.core.common.errors import UnusableError
 from pipeline.core.common.settings import Settings
 from pipeline.core.streams.network import State, StreamNetwork
 
+torch.backends.mha.set_fastpath_enabled(False)  # it reads a mask as true or false, and ours holds numbers
+
 
 class Network(StreamNetwork):
-    """C (V, m), places (n-1, m), layers of width m with h hidden units, b (V)."""
+    """C (V, m), layers of width m with h hidden units, b (V)."""
 
     tables = ("C", "b")
     deep = ("layers", "heads", "input_dropout", "layer_dropout")
@@ -32,7 +38,6 @@ class Network(StreamNetwork):
         super().__init__(architecture)
         deep, m, h = architecture.deep, architecture.m, architecture.h
         self.C = nn.Parameter(torch.zeros(vocabulary, m))
-        self.places = nn.Parameter(torch.zeros(architecture.n - 1, m))
         self.layers = nn.ModuleList(
             nn.TransformerEncoderLayer(
                 *(m, deep.heads, h, deep.layer_dropout), activation="gelu", batch_first=True, norm_first=True
@@ -52,7 +57,7 @@ class Network(StreamNetwork):
 
     def read(self, words: Tensor, state: State | None) -> tuple[Tensor, State]:
         """See StreamNetwork; the state: the last words (S, at most (n-1)/2)."""
-        half = len(self.places) // 2
+        half = (self.architecture.n - 1) // 2
         if self.training:
             return self._layers(words), ()
         outputs = []
@@ -65,11 +70,18 @@ class Network(StreamNetwork):
 
     def _layers(self, words: Tensor) -> Tensor:
         """z (S, L, m) of at most n-1 words (S, L), each after those before it here."""
-        length = words.shape[1]
-        mask = nn.Transformer.generate_square_subsequent_mask(length, device=words.device, dtype=self.b.dtype)
+        before = self._distances(words.shape[1]).repeat(len(words), 1, 1)
         with torch.autocast(self.b.device.type, torch.bfloat16, enabled=self.bfloat16 and self.training):
-            x = self.features(words) * self.architecture.m**0.5 + self.places[:length]
+            x = self.features(words) * self.architecture.m**0.5
             x = nn.functional.dropout(x, self.architecture.deep.input_dropout, self.training)
             for layer in self.layers:
-                x = layer(x, src_mask=mask, is_causal=True)
+                x = layer(x, src_mask=before)
         return self.norm(x.to(self.b.dtype))
+
+    def _distances(self, length: int) -> Tensor:
+        """-r d (heads, L, L) of the word at each place (column) from that at another (row), and -inf of words after."""
+        heads = self.architecture.deep.heads
+        places = torch.arange(length, device=self.b.device, dtype=self.b.dtype)
+        slopes = 2 ** (-8 * torch.arange(1, heads + 1, device=self.b.device) / heads)
+        after = torch.full((length, length), -torch.inf, device=self.b.device).triu(1)
+        return slopes[:, None, None] * (places - places[:, None]) + after

@@ -1,0 +1,44 @@
+"""The paper's network with features that are the output layer's weights too (Inan and others, Press and Wolf 2017):
+y = b + C (T tanh(d + H x) + D x), where x is equation 1's; so U is C T, and W is C D, both of rank m."""
+
+import torch
+from torch import Tensor, nn
+
+from pipeline.core.common.settings import Settings
+from pipeline.core.families.feedforward import ACTIVATIONS
+from pipeline.core.networks import base
+from pipeline.core.networks.softmax import log_probabilities
+
+
+class Network(base.Network):
+    """C (V, m), H (h, (n-1)m), d (h), T (m, h), D (m, (n-1)m) with direct connections, b (V)."""
+
+    tables = ("C", "b")
+    has = ("direct", "activation")
+
+    def __init__(self, architecture: Settings, vocabulary: int):
+        super().__init__(architecture)
+        m, h = architecture.m, architecture.h
+        self.C = nn.Parameter(torch.zeros(vocabulary, m))
+        self.H = nn.Parameter(torch.zeros(h, self.inputs))
+        self.d = nn.Parameter(torch.zeros(h))
+        self.T = nn.Parameter(torch.zeros(m, h))
+        if architecture.direct:
+            self.D = nn.Parameter(torch.zeros(m, self.inputs))
+        self.b = nn.Parameter(torch.zeros(vocabulary))
+
+    def output_inputs(self, context: Tensor) -> Tensor:
+        """T tanh(d + H x) + D x, or another function in place of tanh, (B, m)."""
+        x = self.dropout(self.features(context).flatten(1))
+        a = ACTIVATIONS[self.architecture.activation](nn.functional.linear(x, self.H, self.d))
+        z = nn.functional.linear(self.dropout(a), self.T)
+        return z + nn.functional.linear(x, self.D) if self.architecture.direct else z
+
+    def forward(self, context: Tensor, words: Tensor | None = None) -> Tensor:
+        """y (B, K) of some words (K,), or of all, after contexts (B, n-1)."""
+        return self.output(self.output_inputs(context), self.C, words)
+
+    @torch.no_grad()
+    def log_probabilities(self, context: Tensor, target: Tensor) -> Tensor:
+        """Exact natural-log probability (B,) of each target (B,) after its context (B, n-1)."""
+        return log_probabilities(self.output_inputs(context), self.rows(self.C, None), self.b, target)
