@@ -33,7 +33,7 @@ def main(config: Replication) -> None:
     built = columns(trained, config.more)
     spent = costs.read(reports / "costs.csv")
     for name in (name for name in rows if registry[name].column):
-        built[f"{registry[name].column}_minutes"] = minutes(spent, name)
+        built[f"{registry[name].column}_minutes"] = costs.minutes(spent, name)
     out.mkdir(parents=True, exist_ok=True)
     for name, frame, view in (
         ("replication", built, views.replication(shorts)),
@@ -61,13 +61,6 @@ def columns(trained: dict[str, pd.DataFrame], more: list[str]) -> pd.DataFrame:
         for whose in ("paper", *trained):
             built[f"{whose}_{split}_ratio"] = built[f"{whose}_{split}"] / built.loc[YARDSTICK, f"{whose}_{split}"]
     return built
-
-
-def minutes(spent: pd.DataFrame, name: str) -> pd.Series:
-    """What training each of a table's networks took, scoring included, the mean over seeds; spent: see costs."""
-    trained = spent[(spent["table"] == name) & spent["stage"].str.startswith("train")]
-    network = trained["item"].str.extract(r"^train\w*-(.+)-\d+$", expand=False)
-    return trained.groupby(network)["seconds"].mean() / 60
 
 
 def summary(built: pd.DataFrame, shorts: dict[str, str], came: Table, reports: Path) -> pd.DataFrame:

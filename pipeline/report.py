@@ -23,6 +23,10 @@ HOW_TO_READ = (
     "last step for words that training never shows, whose share is fitted on validation."
 )
 SEVERAL, ONE = "Networks: means over seeds, ± their standard deviation.", "Networks: one seed."
+SAMPLED = (
+    "Training perplexities with a figure in brackets are of some of its tokens, in blocks spread evenly; the figure is "
+    "their standard error."
+)
 OPTIMISTIC = (
     "Validation figures are optimistic: recipe, stopping, mixture weights and the share for unseen words were chosen "
     "there."
@@ -71,6 +75,7 @@ def main(config: Report) -> None:
         text = f"# Word classes\n\nSome of them.\n\n{shown_classes.to_markdown(index=False)}\n"
         (out / "classes.md").write_text(text, encoding="utf-8")
     notes = [f"Networks trained by {listed.training}.", HOW_TO_READ, SEVERAL if len(listed.seeds) > 1 else ONE]
+    notes += [SAMPLED] * bool(rows["train_se"].notna().any())
     notes += filter(None, [listed.note, OTHER_CORPUS if compares and not listed.same_corpus else ""])
     views = list(views_of(shown, extra, ratios, rows, compares, listed.same_corpus))
     text = "".join((f"\n{title}:\n\n" if title else "") + markdown(view) for title, _, view in views)

@@ -10,9 +10,11 @@ import pandas as pd
 from pipeline.config.stages import Timeline
 from pipeline.config.tables import read_tables
 from pipeline.data.errors import InputError
-from pipeline.reporting import figures, style, table
+from pipeline.reporting import costs, figures, style, table
 from pipeline.reporting.views import VIEWS, laid_out, markdown
 from pipeline.running import app
+
+EFFORT = ["parameters", "context", "minutes", "trials"]  # of a model: its size, and what it took
 
 log = logging.getLogger(__name__)
 
@@ -32,11 +34,12 @@ def main(config: Timeline) -> None:
 
 
 def lines(config: Timeline) -> pd.DataFrame:
-    """A line for each row with a year: year, source, kind, the table's figures, and ratios of the raw ones to the
-    yardstick of the first table, with the intervals that the row's own table has."""
+    """A line for each row with a year: year, source, kind, the table's figures, core-minutes of a training or of
+    adapting, trials on validation that chose the settings, and ratios of the raw figures to the yardstick of the first
+    table, with the intervals that the row's own table has."""
     registry, reports = read_tables(Path(config.tables)), Path(config.reports)
     tables = {name: table.read_rows(reports, registry[name]) for name in config.of}
-    first = tables[config.of[0]]
+    first, spent = tables[config.of[0]], costs.read(reports / "costs.csv")
     if config.yardstick not in first.index:
         raise InputError(f"yardstick={config.yardstick}: choose a row of {registry[config.of[0]].csv}")
     shown = [f"{split}{end}" for split in table.BOTH for end in ("_raw", "_raw_sd", "", "_sd")]
@@ -47,7 +50,9 @@ def lines(config: Timeline) -> pd.DataFrame:
         if missing := dated.keys() - set(rows.index):
             names = ", ".join(sorted(missing))
             raise InputError(f"{listed.csv} has no row {names}: run the stage report of {listed.dvc}")
-        part = rows.loc[[*dated], ["row", "seeds", *shown]]
+        part = rows.loc[[*dated]].reindex(columns=["row", "seeds", "parameters", "context", *shown])
+        part["minutes"] = costs.minutes(spent, name)
+        part["trials"] = [sum(trials(reports, grid) for grid in row.search) or None for row in dated.values()]
         part["row"] += f", {listed.short}" if listed.short else ""
         for key in ("year", "source", "kind", "step"):
             part[key] = [getattr(row, key) for row in dated.values()]
@@ -57,8 +62,14 @@ def lines(config: Timeline) -> pd.DataFrame:
                 part[f"{split}_ratio_{end}"] = rows.get(f"{ratio}_{end}", np.nan)
         parts.append(part.rename(index={name: row.point or name for name, row in dated.items()}))
     ratios = [f"{split}_ratio{end}" for split in table.BOTH for end in ("", "_low", "_high")]
-    built = pd.concat(parts)[["row", "year", "source", "kind", "seeds", *shown, "step", *ratios]]
+    built = pd.concat(parts)[["row", "year", "source", "kind", "seeds", *EFFORT, *shown, "step", *ratios]]
+    built = built.astype({"parameters": "Int64", "trials": "Int64"}).round({"minutes": 1})
     return built.sort_values(["year", "test"], ascending=[True, False], kind="stable")
+
+
+def trials(reports: Path, grid: str) -> int:
+    """How many trainings a search made, by its name in conf/search."""
+    return len(pd.read_csv(reports / f"search-{grid}.csv"))
 
 
 def steps(built: pd.DataFrame) -> pd.DataFrame:

@@ -14,6 +14,7 @@ from safetensors.torch import save_file
 from tqdm.contrib.logging import logging_redirect_tqdm
 
 from pipeline.config.stages import Train
+from pipeline.core import training_perplexity
 from pipeline.core.text.build import digest
 from pipeline.core.training.train import Trained, train
 from pipeline.core.training.trainer import Epoch, Progress, Watch
@@ -66,7 +67,9 @@ def _run(config: Train, ranks: Ranks) -> None:
             earlier = progress.epoch, progress.seconds
             if not path.is_file():
                 shutil.copyfile(state, path)
-        splits = ["valid", "test"] + (["train"] if config.score_train and config.seed == 0 else [])
+        of_training = config.score_train if config.seed == 0 else False
+        some = 0 if isinstance(of_training, bool) else of_training
+        splits = ["valid", "test"] + ["train"] * (of_training is True)
         with recorded("train", config, corpus, ranks.first, path.stem) as run, logging_redirect_tqdm():
             file = checkpoint.Checkpoint(path, config.checkpoint_seconds, ranks)
             with checkpoint.noting_signals(), Shown(config, ranks, file, run) as watch:
@@ -83,8 +86,12 @@ def _run(config: Train, ranks: Ranks) -> None:
                     watch,
                     features,
                 )
+                more = {}
+                if ranks.first and some:
+                    what = config.model, trained.weights, len(corpus.vocabulary), corpus.train, corpus.mark
+                    more = training_perplexity.sampled(*what, some)
             if ranks.first:
-                _write(config, corpus, trained)
+                _write(config, corpus, trained, more)
                 if config.keep_state:
                     shutil.copyfile(path, Path(config.out, STATE))
                 # In all processes, where one took up the work of a killed one.
@@ -177,10 +184,10 @@ def _state_of(config: Train, corpus: Corpus) -> Path:
     return folder / STATE
 
 
-def _write(config: Train, corpus: Corpus, trained: Trained) -> None:
-    """The files of the result, and its figure for the log."""
+def _write(config: Train, corpus: Corpus, trained: Trained, more: dict[str, float]) -> None:
+    """The files of the result, and its figure for the log; more: what stands in metrics.json too."""
     out, size = Path(config.out), sum(tensor.numel() for tensor in trained.weights.values())
-    write_predictions(out, corpus, trained.scored)
+    write_predictions(out, corpus, trained.scored, more)
     save_file(trained.weights, out / "weights.safetensors")
     pd.DataFrame(trained.progress.curve).to_csv(out / "curve.csv", index=False)
     log.info("%s, seed %d: %s free parameters", config.name, config.seed, f"{size:,}")

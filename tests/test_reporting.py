@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from conftest import made, settings
 from pydantic import ValidationError
+from safetensors.numpy import save_file
 
 from pipeline import report
 from pipeline.config.tables import Mixed, Row, Table, read_tables
@@ -113,6 +114,8 @@ def filled(folder, corpus, stage, p, **config):
     """A model that gives each token the probability p."""
     raw = {split: np.full(4, np.log(p), dtype=np.float32) for split in SPLITS}
     write_predictions(folder, corpus, raw)
+    if stage == "train":
+        save_file({"C": np.zeros((4, 6)), "b": np.zeros(4)}, folder / "weights.safetensors")
     made(folder, corpus, stage, **config)
 
 
@@ -143,6 +146,7 @@ def test_a_network_is_the_mean_of_its_seeds_and_its_shape_is_what_its_stage_says
     assert built["model"].tolist() == ["ngram", "network", "network"]
     assert built.loc["mlp1", ["n", "h", "m", "direct", "mix"]].tolist() == [3, 8, 6, True, False]
     assert built.loc["mlp1-mixed", ["n", "h", "m", "direct", "mix"]].tolist() == [3, 8, 6, True, True]
+    assert built["parameters"].tolist() == [pd.NA, 28, 28] and built["context"].tolist() == [2, 2, 2]
     assert built.loc["kn3", "n"] == 3 and built.loc["kn3", ["c", "h", "m"]].isna().all()
     line = built.loc["mlp1"]
     assert line["seeds"] == 2 and line["paper_valid"] == 284 and line["train"] == pytest.approx(10)

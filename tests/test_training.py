@@ -10,6 +10,7 @@ import torch
 from conftest import architecture, changed, settings
 from test_families import FORGETFUL
 
+from pipeline.core import training_perplexity
 from pipeline.core.common import evaluation
 from pipeline.core.common.errors import UnusableError
 from pipeline.core.networks.base import contexts, score
@@ -179,6 +180,17 @@ def test_stopping_reads_blocks_spread_over_validation_or_all_of_a_small_one():
     assert (np.diff(stopping_places(50_000, 2_000)) > 1).sum() == 19
     for tokens, wanted in ((25_000, 12_500), (200_000, None)):
         assert stopping_places(tokens, wanted).tolist() == list(range(tokens))
+
+
+def test_the_training_perplexity_of_some_tokens_is_theirs_and_its_error_that_of_their_blocks(recipe, corpus):
+    weights, train = trained(recipe, corpus)[0].state_dict(), np.resize(corpus.train, 60_000)
+    some, every = (training_perplexity.sampled(SMALL, weights, 50, train, corpus.mark, n) for n in (20_000, 30_000))
+    network = build(SMALL, 50)
+    network.load_state_dict(weights)
+    scored = network.score(train, train[:0], corpus.mark)
+    assert every == {"train": pytest.approx(evaluation.perplexity(scored))}
+    assert some["train"] == pytest.approx(evaluation.perplexity(scored[stopping_places(60_000, 20_000)]))
+    assert 0 < abs(some["train"] / every["train"] - 1) < 5 * some["train_se"] / some["train"]
 
 
 def test_the_papers_update(recipe, corpus):

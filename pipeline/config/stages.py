@@ -7,6 +7,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from pipeline.config.adapt import Adapt
 from pipeline.config.base import (
+    BOUND,
     Above0,
     Amount,
     Count,
@@ -87,7 +88,10 @@ class Train(OnCorpus):
         description="none: one thread; threads: one process with a thread on each core; data or parameters: one "
         "network on the processes that torchrun starts"
     )
-    score_train: bool = Field(description="exact perplexity of the training part too; only seed 0 does it")
+    score_train: bool | Annotated[Int, Field(ge=1000, le=BOUND)] = Field(
+        description="exact perplexity of the training part too, or of so many of its tokens in blocks spread evenly, "
+        "with its standard error; only seed 0 does it"
+    )
     features: Text = Field(description="an .npy file with C (V, m) at the start; empty: random features")
     checkpoints: OutFolder = Field(description="the folder from which a killed run goes on")
     checkpoint_seconds: Amount = Field(description="how often a checkpoint is written")

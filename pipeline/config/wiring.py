@@ -154,7 +154,8 @@ def _training(given: dict[str, str], models: list[str], item: str) -> tuple[dict
     recipes = [f"conf/recipe/{recipe}.yaml" if file in own and "{" in recipe else file for file in chains]
     values = _values("model", given.get("model", item)) | dict.fromkeys(recipes)
     parts = [given[key].removesuffix("/features.npy") for key in ("features", "resume") if key in given]
-    return values, _code(PROGRAMS["train"][0], *_families(models)), parts
+    some = ["training_perplexity.py"] * given.get("score_train", "").isdigit()
+    return values, _code(PROGRAMS["train"][0], *_families(models), *some), parts
 
 
 def _mixed(table: Table) -> Stage:

@@ -1,7 +1,7 @@
 """The arrays that a model leaves: the natural-log probability of every token of a split."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -18,11 +18,14 @@ READINGS = {"raw": "raw/{}", "with share": "{}"}  # the array of a split
 ABOVE = 1e-4  # how far above 0 rounding may put the logarithm of a probability
 
 
-def write_predictions(folder: Path, corpus: Corpus, raw: dict[str, np.ndarray]) -> dict[str, float]:
+def write_predictions(
+    folder: Path, corpus: Corpus, raw: dict[str, np.ndarray], more: Mapping[str, float] | None = None
+) -> dict[str, float]:
     """The arrays of a model: `raw/<split>.npy` as given, `valid.npy` and `test.npy` with the share for unseen words,
     fitted on validation. Returns perplexities and share, which also stand in metrics.json.
 
-    raw: natural-log probability (T,) of every token of valid and test, and of train where it was computed.
+    raw: natural-log probability (T,) of every token of valid and test, and of train where it was computed; more: other
+    figures for metrics.json.
     """
     (folder / FILE).unlink(missing_ok=True)  # the folder is whole again when its stage has written this again
     treated, metrics = evaluation.treat(raw, corpus.splits, corpus.unseen)
@@ -32,7 +35,7 @@ def write_predictions(folder: Path, corpus: Corpus, raw: dict[str, np.ndarray]) 
             if array.shape != corpus.ids(split).shape or not np.isfinite(array).all():
                 raise ValueError(f"{place}: log-probabilities of shape {array.shape} for {split}, or not all finite")
             np.save(place / f"{split}.npy", array.astype(np.float32))
-    write_json(folder / "metrics.json", metrics)
+    write_json(folder / "metrics.json", metrics | (more or {}))
     log.info("%s: validation %.2f with share", folder, metrics["valid"])  # test is for the report
     return metrics
 

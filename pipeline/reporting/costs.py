@@ -39,3 +39,11 @@ def by_stage(costs: pd.DataFrame) -> pd.DataFrame:
         peak_memory_mb=("peak_memory_mb", "max"),
     )
     return total.sort_values("seconds", ascending=False).reset_index()
+
+
+def minutes(costs: pd.DataFrame, table: str) -> pd.Series:
+    """Core-minutes that training each of a table's networks took, or its adapting, scoring included; the mean over
+    seeds, by model."""
+    spent = costs[(costs["table"] == table) & costs["stage"].isin(["train", "adapt"])]
+    model = spent["item"].str.extract(r"^[a-z_]+-(.+)-\d+$", expand=False)
+    return spent.groupby(model)["seconds"].mean() / 60

@@ -1,6 +1,7 @@
 """The one builder of tables: a line for each model of conf/table/<name>.yaml, from its arrays of log-probabilities and
 what its run.json says of its shape; and the ratios that follow from them."""
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,15 +14,18 @@ from pipeline.core.common.splits import SPLITS
 from pipeline.data import record
 from pipeline.data.corpus import Corpus
 from pipeline.data.errors import InputError
+from pipeline.data.files import read_json
 from pipeline.data.predictions import folder_of, read_predictions
+from pipeline.data.weights import parameters
 
 BOTH = ("valid", "test")
 YARDSTICK, TRIGRAM = "kn5", "interpolated3"  # the rows that ratios are to
 ENDS = ("low", "high")  # of an interval
 WHOLE = ["n", "c", "h", "m", "seeds"]
+NEWER = {"context": float, "parameters": "Int64", "train_se": float}  # columns that tables of before 2026-11-27 lack
 FIGURES = ["train", *(f"{split}{end}" for end in ("_raw", "_raw_sd", "", "_sd", "_seen") for split in BOTH)]
 FIGURES += [f"paper_{split}" for split in SPLITS]
-NAMES = ["row", "model", "n", "c", "h", "m", "direct", "mix", "seeds", *FIGURES]  # in the order of the CSV file
+NAMES = ["row", "model", "n", "c", "h", "m", "direct", "mix", "seeds", *NEWER, *FIGURES]  # in the order of the CSV file
 TYPES = dict.fromkeys(WHOLE, "Int64") | dict.fromkeys(FIGURES, float)
 
 
@@ -30,11 +34,13 @@ def build(table: Table, corpus: Corpus) -> pd.DataFrame:
 
     Means over seeds, and standard deviations (_sd) where there are several. *_raw: as the model gives it, which is what
     the paper reads; valid, test: with the share for unseen words; *_seen: with it, over tokens whose word training
-    shows; train: raw, of the first seed, where it scored training. Raises InputError where a model's predictions are
+    shows; train: raw, of the first seed, where it scored training, and its standard error (_se) where it scored some of
+    it; parameters: free ones of a network, of all networks in a mixture; context: words before the next that can decide
+    its probability, infinite where all can. Raises InputError where a model's predictions are
     missing or of another corpus.
     """
     lines = {name: line(name, table, corpus) for name in table.names}
-    return pd.DataFrame.from_dict(lines, orient="index").rename_axis("name").astype(TYPES)
+    return pd.DataFrame.from_dict(lines, orient="index").rename_axis("name").astype(TYPES | NEWER)
 
 
 def line(name: str, table: Table, corpus: Corpus) -> dict[str, object]:
@@ -44,8 +50,8 @@ def line(name: str, table: Table, corpus: Corpus) -> dict[str, object]:
         record.check_corpus(record.read(folder), folder, corpus)
     its = shape(folders[0], table.predictions)
     built = dict.fromkeys(NAMES) | {"row": row.row or name, "seeds": len(folders)} | its
-    if (folders[0] / "raw" / "train.npy").is_file():
-        built["train"] = perplexity(read_predictions(folders[0], "raw/train", len(corpus.train)))
+    metrics = read_json(folders[0] / "metrics.json")
+    built |= {key: metrics.get(key) for key in ("train", "train_se")}
     for split in BOTH:
         ids = corpus.ids(split)
         every, seen = np.full(len(ids), True), ~corpus.unseen[ids]
@@ -58,27 +64,32 @@ def line(name: str, table: Table, corpus: Corpus) -> dict[str, object]:
 
 
 def shape(folder: Path, places: Sequence[str | Path]) -> dict[str, object]:
-    """Whether a network or an n-gram lies in a folder, and its n, c, h, m, direct and mix, as run.json has them."""
+    """Whether a network or an n-gram lies in a folder, its n, c, h, m, direct and mix, as run.json has them, its
+    parameters and the words of its context."""
     made = record.read(folder)
     if made.stage == "train":
         model = made.config["model"]
-        network = {"model": "network", "mix": False} | {key: model[key] for key in ("n", "h", "m", "direct")}
+        network = {"model": "network", "mix": False, "parameters": parameters(folder)}
+        network |= {key: model[key] for key in ("n", "h", "m", "direct")} | {"context": model["n"] - 1}
         if model.get("deep"):
             from pipeline.core.networks import registry  # which imports torch: a table of others need not wait for it
 
             if getattr(registry.family(model["family"]), "unbounded", False):
-                network["n"] = None  # it has all words before
+                network |= {"n": None, "context": math.inf}
         return network
     if made.stage == "adapt":
-        return shape(folder_of(made.config["network"], places), places)
+        return shape(folder_of(made.config["network"], places), places) | {"context": math.inf}
     if made.stage == "ngram":
         ngram = made.config["ngram"]
-        return {"model": "ngram", "n": ngram["order"], "c": ngram["classes"] or None}
+        context = ngram.get("length") or ngram["order"] - 1  # of a cache: the words that it holds
+        return {"model": "ngram", "n": ngram["order"], "c": ngram["classes"] or None, "context": context}
     if made.stage in ("mix", "shortlist"):
         of = made.config["mix"]["components"] if made.stage == "mix" else [made.config["network"]]
         shapes = [shape(folder_of(name, places), places) for name in of]
         first = next((each for each in shapes if each["model"] == "network"), shapes[0] | {"c": None})
-        return first | {"mix": True}
+        together = sum(each.get("parameters", 0) for each in shapes)
+        context = max(each["context"] for each in shapes)
+        return first | {"mix": True, "parameters": together or None, "context": context}
     return {"model": "ngram"}
 
 

@@ -1,6 +1,7 @@
 """Tables as people read them: some columns of a CSV file, each figure as text, which becomes Markdown, LaTeX and the
 page. views.yaml says what is shown of each table."""
 
+import math
 import re
 from pathlib import Path
 
@@ -39,6 +40,8 @@ def _figure(line: dict, name: str, form: str) -> str:
         return value
     if pd.isna(value):
         return ""
+    if value == math.inf:
+        return "all"
     form = form or ".1f"
     text = YES_NO[bool(value)] if pd.api.types.is_bool(value) else format(value, form)
     text += "" if pd.isna(sd) else f" ± {sd:{form}}"

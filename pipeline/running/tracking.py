@@ -30,7 +30,7 @@ from filelock import FileLock
 
 from pipeline.config.base import ROOT
 from pipeline.core.common.errors import UnusableError
-from pipeline.data import record
+from pipeline.data import record, weights
 from pipeline.data.errors import InputError
 from pipeline.data.files import read_json
 from pipeline.running import paper
@@ -139,7 +139,6 @@ def log(folder: Path, data: Path, cost: Mapping[str, float]) -> None:
     """
     import pandas as pd
     from mlflow.entities import Dataset, DatasetInput, InputTag
-    from safetensors.numpy import load_file
 
     store, made = mlflow(), record.read(folder)
     run, files = store.active_run().info.run_id, [folder / name for name in FILES if (folder / name).is_file()]
@@ -151,7 +150,7 @@ def log(folder: Path, data: Path, cost: Mapping[str, float]) -> None:
             log_curve(run, pd.read_csv(file).to_dict("records"))
         store.log_artifact(str(file))
     if made.stage == "train":
-        figures["parameters"] = sum(array.size for array in load_file(folder / "weights.safetensors").values())
+        figures["parameters"] = weights.parameters(folder)
     store.log_params({"stage": made.stage, "seed": made.seed, **dict(flattened(made.config))})
     store.log_metrics(figures)
     # A digest as long as MLflow takes it; the tag `data` has all of it.
