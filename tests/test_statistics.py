@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 
 from pipeline import claims
-from pipeline.commands.verdict import widened
 from pipeline.config.claims import Claim, Epochs, Falling, Pair
 from pipeline.config.stages import Claims
 from pipeline.config.tables import Row, Table
@@ -59,7 +58,7 @@ def test_over_few_parts_it_is_wide_enough():
     random, tokens, inside = np.random.default_rng(1), np.full(5, 1000), 0
     for _ in range(200):
         others = random.normal(50, 30, 5)
-        ratio = widened(resampling.ratio(np.zeros(5), others, tokens), 5)
+        ratio = resampling.widened(resampling.ratio(np.zeros(5), others, tokens), 5)
         inside += ratio.low < np.exp(0.05) < ratio.high
     assert 0.9 < inside / 200 < 0.99
 

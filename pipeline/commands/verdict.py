@@ -8,13 +8,11 @@ when the choice is made.
 """
 
 import argparse
-from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from pipeline.commands import Parser
 from pipeline.config.base import ROOT
@@ -104,7 +102,7 @@ def _reading(reading: str, models: dict[str, dict[int, Path]], parts: pd.DataFra
         each, said = np.exp(-by_seed.sum(1) / tokens.sum()), ""
         if len(sums) > 1:
             ratio = resampling.ratio_of_seeds(*_paired(sums[-1], sums[0]), tokens)
-            ratio = widened(ratio, len(parts)) if wider else ratio
+            ratio = resampling.widened(ratio, len(parts)) if wider else ratio
             better = "better" if ratio.high < 1 else "worse" if ratio.low > 1 else "open"
             said = f"{ratio.value:.3f} ({ratio.low:.3f} to {ratio.high:.3f}), {better}"
         spread = f" ± {each.std(ddof=1):.1f}" if len(each) > 1 else ""
@@ -118,12 +116,3 @@ def _paired(*models: pd.DataFrame) -> list[np.ndarray]:
     if len(common) and min(map(len, models)) > 1:
         return [sums.loc[common].to_numpy() for sums in models]
     return [sums.to_numpy().mean(0, keepdims=True) for sums in models]
-
-
-def widened(ratio: resampling.Estimate, parts: int) -> resampling.Estimate:
-    """A ratio whose interval resampled few parts: so few show too little spread, by the root of (n - 1) / n, and want
-    Student's quantile in place of the normal one."""
-    middle = 0.975
-    factor = stats.t.ppf(middle, parts - 1) / stats.norm.ppf(middle) * (parts / (parts - 1)) ** 0.5
-    low, high = (ratio.value * (end / ratio.value) ** factor for end in (ratio.low, ratio.high))
-    return replace(ratio, low=low, high=high)

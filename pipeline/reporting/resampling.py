@@ -50,6 +50,15 @@ def ratio_of_seeds(sums: np.ndarray, others: np.ndarray, tokens: np.ndarray) -> 
     return Estimate(texts.value, texts.value * np.exp(-below), texts.value * np.exp(above))
 
 
+def widened(ratio: Estimate, parts: int) -> Estimate:
+    """A ratio whose interval resampled few parts: so few show too little spread, by the root of (n - 1) / n, and want
+    Student's quantile in place of the normal one."""
+    middle = (1 + LEVEL) / 2
+    factor = stats.t.ppf(middle, parts - 1) / stats.norm.ppf(middle) * (parts / (parts - 1)) ** 0.5
+    low, high = (ratio.value * (end / ratio.value) ** factor for end in (ratio.low, ratio.high))
+    return Estimate(ratio.value, low, high)
+
+
 def _estimate(statistic, *samples: np.ndarray) -> Estimate:
     value = float(statistic(*samples))
     if len(samples[0]) < 2:  # one text has no spread to show
