@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from conftest import made
 
 from pipeline import claims
 from pipeline.config.claims import Claim, Epochs, Falling, Pair
@@ -12,7 +13,6 @@ from pipeline.core.common import evaluation
 from pipeline.data.corpus import read_corpus
 from pipeline.data.errors import InputError
 from pipeline.data.predictions import write_predictions
-from pipeline.data.record import Record
 from pipeline.reporting import resampling
 
 RANDOM = np.random.default_rng(0)
@@ -127,7 +127,7 @@ def filled(folder, corpus, **models):
             config = (
                 {"ngram": {"order": 3, "classes": 0}} if ngram else {"model": {"n": 5, "h": 9, "m": 9, "direct": 0}}
             )
-            Record("ngram" if ngram else "train", name, seed, config, "digest").write(folder / name / str(seed))
+            made(folder / name / str(seed), corpus, "ngram" if ngram else "train", **config)
 
 
 def table_of(folder, *networks, seeds=(0,), also=()):
