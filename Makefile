@@ -123,6 +123,7 @@ page: .venv/installed  ## reports/index.html from what lies in reports/
 
 costs: .venv/installed  ## reports/costs.csv from the times of what has run here, and the page
 	python -m pipeline.commands costs
+	dvc repro --single-item experiments/later/dvc.yaml:timeline
 	$(PAGE)
 
 bench: .venv/installed  ## training against stock PyTorch, scoring, cost by size: four hours alone on the machine

@@ -67,9 +67,8 @@ def _run(config: Train, ranks: Ranks) -> None:
             earlier = progress.epoch, progress.seconds
             if not path.is_file():
                 shutil.copyfile(state, path)
-        of_training = config.score_train if config.seed == 0 else False
-        some = 0 if isinstance(of_training, bool) else of_training
-        splits = ["valid", "test"] + ["train"] * (of_training is True)
+        wanted = config.score_train if config.seed == 0 else False  # of training: all, none, or so many tokens
+        splits = ["valid", "test"] + ["train"] * (wanted is True)
         with recorded("train", config, corpus, ranks.first, path.stem) as run, logging_redirect_tqdm():
             file = checkpoint.Checkpoint(path, config.checkpoint_seconds, ranks)
             with checkpoint.noting_signals(), Shown(config, ranks, file, run) as watch:
@@ -86,10 +85,11 @@ def _run(config: Train, ranks: Ranks) -> None:
                     watch,
                     features,
                 )
-                more = {}
-                if ranks.first and some:
+                scoring, more = watch.began, {}
+                if ranks.first and not isinstance(wanted, bool):
+                    watch.begin(wanted, "scoring training")
                     what = config.model, trained.weights, len(corpus.vocabulary), corpus.train, corpus.mark
-                    more = training_perplexity.sampled(*what, some)
+                    more = training_perplexity.sampled(*what, wanted, watch.advance)
             if ranks.first:
                 _write(config, corpus, trained, more)
                 if config.keep_state:
@@ -97,7 +97,7 @@ def _run(config: Train, ranks: Ranks) -> None:
                 # In all processes, where one took up the work of a killed one.
                 epochs, training = trained.progress.epoch - earlier[0], trained.progress.seconds - earlier[1]
                 run.costs |= {
-                    "seconds": training + time.perf_counter() - watch.began,
+                    "seconds": training + time.perf_counter() - scoring,
                     "training_seconds": training,
                     "words_per_second": epochs * len(corpus.train) / training,
                 }

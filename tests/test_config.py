@@ -46,6 +46,7 @@ def test_all_faults_are_named_at_once():
         ("train", ["recipe.epsilon=0"], "recipe.epsilon"),
         ("train", ["recipe.sampling=none"], "recipe.sampling"),
         ("train", ["device=abacus"], "device"),
+        ("train", ["score_train=500"], "score_train"),
         ("train", ["+nothing=1"], "nothing"),
         ("train", ["name=../x"], "name"),
         ("train", ["name=''"], "name"),

@@ -130,3 +130,43 @@ def test_the_energy_is_section_5_1_written_out():
         ]
     )
     assert torch.allclose(network(context)[0], scores)
+
+
+def test_a_transformers_head_weighs_words_by_their_distance_and_its_own_slope():
+    """One layer whose queries and keys are 0, so that a head's weights are softmax(-r d), of two streams."""
+    network = drawn(build(architecture(13, 5, 4, family="transformer", heads=2), V).double(), 0.7).eval()
+    layer, words = network.layers[0], torch.randint(V, (2, 6))
+    weight, bias = layer.self_attn.in_proj_weight, layer.self_attn.in_proj_bias
+    with torch.no_grad():
+        weight[:8], bias[:8] = 0, 0
+        x, z = network.C[words] * 4**0.5, network.read(words, None)[0]
+        v = torch.nn.functional.linear(layer.norm1(x), weight[8:], bias[8:])
+        for t in range(6):
+            d = torch.arange(t, -1, -1, dtype=torch.float64)  # of each word up to this one
+            slopes = ((2**-4, slice(2)), (2**-8, slice(2, 4)))
+            heads = [torch.softmax(-r * d, 0) @ v[:, : t + 1, part] for r, part in slopes]
+            a = x[:, t] + layer.self_attn.out_proj(torch.cat(heads, 1))
+            a = a + layer.linear2(torch.nn.functional.gelu(layer.linear1(layer.norm2(a))))
+            assert torch.allclose(z[:, t], network.norm(a))
+
+
+def test_mingru_is_its_equations_written_out_and_carries_the_state_of_each_layer():
+    network = drawn(build(architecture(4, 5, 3, family="mingru", layers=2), V).double(), 0.7).eval()
+    words = torch.randint(V, (2, 7))
+    a = network.C[words] * 3**0.5
+    for norm, ZK, d, back in zip(network.norms, network.ZK, network.d, network.V, strict=False):
+        s, states = torch.zeros(2, 5, dtype=torch.float64), []
+        for x in norm(a).unbind(1):
+            z = torch.sigmoid(d + x @ ZK[:5].T)
+            s = (1 - z) * s + z * (x @ ZK[5:].T)
+            states.append(s)
+        a = a + torch.stack(states, 1) @ back.T
+    first, state = network.read(words[:, :3], None)
+    assert torch.allclose(torch.cat([first, network.read(words[:, 3:], state)[0]], 1), network.norms[-1](a))
+
+
+def test_tied_features_are_equation_1_with_u_and_w_of_rank_m():
+    network = drawn(build(architecture(4, 5, 3, True, family="tied"), V).double()).eval()
+    context, _ = batch(network.architecture)
+    x, U, W = network.C[context].flatten(1), network.C @ network.T, network.C @ network.D
+    assert torch.allclose(network(context), network.b + torch.tanh(network.d + x @ network.H.T) @ U.T + x @ W.T)

@@ -180,3 +180,20 @@ def test_a_row_that_nothing_makes_and_predictions_of_another_corpus_are_refused(
     corpus.counts["digest"] = "y"
     with pytest.raises(InputError, match=r"kn3/0 was made from another corpus"):
         table.build(listed(models), corpus)
+
+
+def test_the_words_of_context_are_those_that_can_decide_a_probability(corpus, tmp_path):
+    def context(name, stage, **config):
+        return table.shape(made(tmp_path / name / "0", corpus, stage, **config), [tmp_path])["context"]
+
+    shapes = {"plain": ("feedforward", 5), "rnn": ("elman", 33), "gru": ("mingru", 33), "far": ("transformer", 129)}
+    sizes = {"h": 6, "m": 6, "direct": False}
+    found = {
+        name: context(name, "train", model=sizes | {"family": family, "n": n}) for name, (family, n) in shapes.items()
+    }
+    assert found == {"plain": 4, "rnn": np.inf, "gru": np.inf, "far": 128}
+    assert context("adapts", "adapt", network="plain/0") == np.inf
+    assert context("cache", "ngram", ngram={"order": 1, "classes": 0, "length": 3000}) == 3000
+    assert context("cached", "mix", mix={"components": ["plain/0", "cache/0"]}) == 3000
+    assert context("by-hand", "unigram") is None
+    assert context("with-it", "mix", mix={"components": ["plain/0", "by-hand/0"]}) is None

@@ -291,7 +291,7 @@ def test_only_a_regular_file_is_replaced(tmp_path):
 
 def test_the_papers_recipe_trains_and_one_that_goes_on_has_the_bits_of_one_of_all_epochs(few, tmp_path):
     """Full softmax, gradient ascent, weight decay, in larger batches. It goes on from its like alone."""
-    paper = ["recipe=paper", "recipe.batch=512", "model.h=4", "model.m=3", f"data={few}"]
+    paper = ["recipe=paper", "recipe.batch=512", "model.h=4", "model.m=3", "score_train=1000", f"data={few}"]
     one, two, whole = (tmp_path / name for name in ("one", "two", "whole"))
 
     def trained(*arguments):
@@ -305,8 +305,9 @@ def test_the_papers_recipe_trains_and_one_that_goes_on_has_the_bits_of_one_of_al
             trained(other, f"resume={one}", f"out={two}")
     trained("recipe.epochs=2", f"resume={one}", "keep_state=true", f"out={two}")
     trained("recipe.epochs=2", f"out={whole}")
-    for file in ("weights.safetensors", "curve.csv", "test.npy", "run.json"):
+    for file in ("weights.safetensors", "curve.csv", "test.npy", "metrics.json", "run.json"):
         assert (two / file).read_bytes() == (whole / file).read_bytes(), file
+    assert read_json(whole / "metrics.json")["train_se"] > 0 and not (whole / "raw" / "train.npy").exists()
     curve = pd.read_csv(whole / "curve.csv")
     assert curve["valid_perplexity"][1] < curve["valid_perplexity"][0]
     spent, before = (torch.load(run / "state.pt", weights_only=True)["progress"]["seconds"] for run in (two, one))

@@ -22,7 +22,8 @@ csv: {name}/{name}.csv
 short: "{short}"
 """
 ROWS = {
-    "first": "{one: {year: 1980, source: A}, three: {year: 2018, source: C, kind: several, step: b}, two: {}}",
+    "first": "{one: {year: 1980, source: A}, two: {},"
+    " three: {year: 2018, source: C, kind: several, step: b, search: [some]}}",
     "second": "{two: {year: 2003, source: B, point: ours, step: a}}",
 }
 
@@ -44,6 +45,10 @@ def tables(tmp_path):
         pd.DataFrame(lines, columns=["name", *NAMES]).to_csv(tmp_path / name / f"{name}.csv", index=False)
     ends = {f"{split}to_one{end}": [1.0, 0.5, 0.25] for split in ("", "valid_") for end in ("", "_low", "_high")}
     pd.DataFrame({"name": list(figures), **ends}).to_csv(tmp_path / "first" / "intervals.csv", index=False)
+    spent = {"train-three-0": ("train", 60), "train_on-three-1": ("train", 180), "mix-one-0": ("mix", 60)}
+    lines = [("first", stage, item, seconds) for item, (stage, seconds) in spent.items()]
+    pd.DataFrame(lines, columns=["table", "stage", "item", "seconds"]).to_csv(tmp_path / "costs.csv", index=False)
+    pd.DataFrame({"job": range(8)}).to_csv(tmp_path / "search-some.csv", index=False)
     return tmp_path
 
 
@@ -58,6 +63,8 @@ def test_models_stand_in_the_order_of_years_with_the_figures_of_their_table(tabl
     assert built.loc["ours", "test"] == pytest.approx(180 / 1.2)  # of the second table, which has its year
     assert built.loc["three", "test_ratio"] == pytest.approx(0.25) and built.loc["three", "test_ratio_low"] == 0.25
     assert pd.isna(built.loc["ours", "test_ratio_low"])  # its table has no intervals
+    assert built.loc["three", ["minutes", "trials"]].tolist() == [2, 8]  # the mean over seeds; of its grid
+    assert built.loc[["one", "ours"], ["minutes", "trials"]].isna().all(axis=None)
 
 
 def test_the_steps_make_up_the_whole_way(tables):
@@ -88,4 +95,10 @@ def test_slips_are_named(tables):
     file = tables / "lists" / "first.yaml"
     file.write_text(file.read_text().replace("several", "best"))
     with pytest.raises(InputError, match=r"rows\.three\.kind: "):
+        timeline.lines(config(tables))
+
+
+def test_a_search_that_left_no_table_is_named(tables):
+    (tables / "search-some.csv").unlink()
+    with pytest.raises(InputError, match=r"no .*search-some\.csv.*make search GRID=some"):
         timeline.lines(config(tables))

@@ -3,7 +3,7 @@
 import re
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from pipeline.config.adapt import Adapt
 from pipeline.config.base import (
@@ -76,6 +76,12 @@ class Preprocess(Stage):
     most_unknown: Annotated[Float, Field(gt=0, le=1, description="share of training's words that may be unknown")]
 
 
+def _all_or_some(value: object) -> object:
+    if not isinstance(value, bool) and not (isinstance(value, int) and 1000 <= value <= BOUND):
+        raise ValueError("should be true, false, or how many tokens, 1,000 or more")
+    return value
+
+
 class Train(OnCorpus):
     """conf/train.yaml."""
 
@@ -88,9 +94,9 @@ class Train(OnCorpus):
         description="none: one thread; threads: one process with a thread on each core; data or parameters: one "
         "network on the processes that torchrun starts"
     )
-    score_train: bool | Annotated[Int, Field(ge=1000, le=BOUND)] = Field(
-        description="exact perplexity of the training part too, or of so many of its tokens in blocks spread evenly, "
-        "with its standard error; only seed 0 does it"
+    score_train: Annotated[bool | int, BeforeValidator(_all_or_some)] = Field(
+        description="true, false or a number of tokens: exact perplexity of the training part too, of all of it or of "
+        "so many tokens in blocks spread evenly, with its standard error; only seed 0 does it"
     )
     features: Text = Field(description="an .npy file with C (V, m) at the start; empty: random features")
     checkpoints: OutFolder = Field(description="the folder from which a killed run goes on")

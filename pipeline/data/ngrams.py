@@ -42,8 +42,8 @@ def _store(words: int, order: int, memory: float, folder: Path) -> Store:
     size = f"order {order}: {words:,} words need up to {needed / 1e9:.1f} GB"
     if needed > (room := shutil.disk_usage(folder).free):  # the system would end it much later, without a word
         raise InputError(
-            f"{size}, and {folder} has {room / 1e9:.1f} GB: lower ngram.order, or set `out`, for a model that is there "
-            "TMPDIR, to a larger disk"
+            f"{size}, and {folder} has {room / 1e9:.1f} GB: lower ngram.order, or choose a larger disk, by `out` for "
+            "the stage ngram, by the variable TMPDIR for a model that is loaded"
         )
     log.info("%s of counts, in files at %s", size, folder)
     return Store(folder, AT_ONCE)

@@ -42,8 +42,8 @@ def by_stage(costs: pd.DataFrame) -> pd.DataFrame:
 
 
 def minutes(costs: pd.DataFrame, table: str) -> pd.Series:
-    """Core-minutes that training each of a table's networks took, or its adapting, scoring included; the mean over
-    seeds, by model."""
+    """Core-minutes by model, the mean over seeds: of training a table's network, or of adapting one, scoring included.
+    Of those on one thread: seconds are the process's."""
     spent = costs[(costs["table"] == table) & costs["stage"].isin(["train", "adapt"])]
     model = spent["item"].str.extract(r"^[a-z_]+-(.+)-\d+$", expand=False)
     return spent.groupby(model)["seconds"].mean() / 60

@@ -36,8 +36,8 @@ def build(table: Table, corpus: Corpus) -> pd.DataFrame:
     the paper reads; valid, test: with the share for unseen words; *_seen: with it, over tokens whose word training
     shows; train: raw, of the first seed, where it scored training, and its standard error (_se) where it scored some of
     it; parameters: free ones of a network, of all networks in a mixture; context: words before the next that can decide
-    its probability, infinite where all can. Raises InputError where a model's predictions are
-    missing or of another corpus.
+    its probability, infinite where all can. Raises InputError where a model's predictions are missing or of another
+    corpus.
     """
     lines = {name: line(name, table, corpus) for name in table.names}
     return pd.DataFrame.from_dict(lines, orient="index").rename_axis("name").astype(TYPES | NEWER)
@@ -71,7 +71,7 @@ def shape(folder: Path, places: Sequence[str | Path]) -> dict[str, object]:
         model = made.config["model"]
         network = {"model": "network", "mix": False, "parameters": parameters(folder)}
         network |= {key: model[key] for key in ("n", "h", "m", "direct")} | {"context": model["n"] - 1}
-        if model.get("deep"):
+        if model.get("family", "feedforward") != "feedforward":
             from pipeline.core.networks import registry  # which imports torch: a table of others need not wait for it
 
             if getattr(registry.family(model["family"]), "unbounded", False):
@@ -88,9 +88,10 @@ def shape(folder: Path, places: Sequence[str | Path]) -> dict[str, object]:
         shapes = [shape(folder_of(name, places), places) for name in of]
         first = next((each for each in shapes if each["model"] == "network"), shapes[0] | {"c": None})
         together = sum(each.get("parameters", 0) for each in shapes)
-        context = max(each["context"] for each in shapes)
+        known = [each["context"] for each in shapes if each["context"] is not None]
+        context = max(known) if len(known) == len(shapes) else None
         return first | {"mix": True, "parameters": together or None, "context": context}
-    return {"model": "ngram"}
+    return {"model": "ngram", "context": None}  # made by hand: run.json does not say
 
 
 def read(file: Path) -> pd.DataFrame:

@@ -12,6 +12,7 @@ from pipeline.core.streams.network import State, StreamNetwork
 class Network(StreamNetwork):
     """C (V, h), R (h, h), U (V, h), b (V)."""
 
+    unbounded = True  # it has all words before, and n bounds a training step alone
     tables = ("C", "U", "b")
 
     @classmethod

@@ -1,5 +1,6 @@
 """Gated recurrent units without weights from state to state (minGRU; Feng and others 2024) in residual layers:
-y = b + C norm(a_last), a_k = a_{k-1} + V_k s_k, where a_0 is a word's features and, with x = norm(a_{k-1}),
+y = b + C norm(a_last), a_k = a_{k-1} + V_k s_k, where a_0 is a word's features times the root of m and, with
+x = norm(a_{k-1}),
 
     s(t) = (1 - z) s(t-1) + z c,  z = sigmoid(d_k + Z_k x),  c = K_k x.
 

@@ -28,11 +28,11 @@ class Network(base.Network):
         self.b = nn.Parameter(torch.zeros(vocabulary))
 
     def output_inputs(self, context: Tensor) -> Tensor:
-        """T tanh(d + H x) + D x, or another function in place of tanh, (B, m)."""
-        x = self.dropout(self.features(context).flatten(1))
+        """T tanh(d + H x) + D x, or another function in place of tanh, (B, m); dropout where equation 1's has it."""
+        x = self.features(context).flatten(1)
         a = ACTIVATIONS[self.architecture.activation](nn.functional.linear(x, self.H, self.d))
         z = nn.functional.linear(self.dropout(a), self.T)
-        return z + nn.functional.linear(x, self.D) if self.architecture.direct else z
+        return z + nn.functional.linear(self.dropout(x), self.D) if self.architecture.direct else z
 
     def forward(self, context: Tensor, words: Tensor | None = None) -> Tensor:
         """y (B, K) of some words (K,), or of all, after contexts (B, n-1)."""

@@ -1,9 +1,9 @@
 """A Transformer decoder (Vaswani and others 2017) with the normalisation before each part (Radford and others 2019) and
 distances in place of places (ALiBi; Press and others 2022): y = b + C z, z the last layer's output at the last word,
-from the features of the words.
+from the features of the words times the root of m.
 
-A head weighs a word that is d words before by exp(k q - r d), where k q is the usual product of key and query and r the
-head's own slope, the same in all layers: 2^(-8 i / heads) of the i-th.
+A head weighs a word that is d words before by exp(k q - r d), where k q is the product of key and query over the root
+of their length and r the head's own slope, the same in all layers: 2^(-8 i / heads) of the i-th.
 
 Each layer looks at the words before, n-1 places at most. What is carried from step to step is words and not numbers: in
 scoring the last (n-1)/2 are read again before the next (n-1)/2, so that each has that many before it; in training a
@@ -70,12 +70,12 @@ class Network(StreamNetwork):
 
     def _layers(self, words: Tensor) -> Tensor:
         """z (S, L, m) of at most n-1 words (S, L), each after those before it here."""
-        before = self._distances(words.shape[1]).repeat(len(words), 1, 1)
+        distances = self._distances(words.shape[1]).repeat(len(words), 1, 1)
         with torch.autocast(self.b.device.type, torch.bfloat16, enabled=self.bfloat16 and self.training):
             x = self.features(words) * self.architecture.m**0.5
             x = nn.functional.dropout(x, self.architecture.deep.input_dropout, self.training)
             for layer in self.layers:
-                x = layer(x, src_mask=before)
+                x = layer(x, src_mask=distances)
         return self.norm(x.to(self.b.dtype))
 
     def _distances(self, length: int) -> Tensor:
@@ -83,5 +83,5 @@ class Network(StreamNetwork):
         heads = self.architecture.deep.heads
         places = torch.arange(length, device=self.b.device, dtype=self.b.dtype)
         slopes = 2 ** (-8 * torch.arange(1, heads + 1, device=self.b.device) / heads)
-        after = torch.full((length, length), -torch.inf, device=self.b.device).triu(1)
-        return slopes[:, None, None] * (places - places[:, None]) + after
+        ahead = places - places[:, None]
+        return (slopes[:, None, None] * ahead).masked_fill(ahead > 0, -torch.inf)
