@@ -87,7 +87,7 @@ def shape(folder: Path, places: Sequence[str | Path]) -> dict[str, object]:
         of = made.config["mix"]["components"] if made.stage == "mix" else [made.config["network"]]
         shapes = [shape(folder_of(name, places), places) for name in of]
         first = next((each for each in shapes if each["model"] == "network"), shapes[0] | {"c": None})
-        together = sum(each.get("parameters", 0) for each in shapes)
+        together = sum(each.get("parameters") or 0 for each in shapes)
         known = [each["context"] for each in shapes if each["context"] is not None]
         context = max(known) if len(known) == len(shapes) else None
         return first | {"mix": True, "parameters": together or None, "context": context}
