@@ -182,7 +182,7 @@ def test_a_row_that_nothing_makes_and_predictions_of_another_corpus_are_refused(
         table.build(listed(models), corpus)
 
 
-def test_the_words_of_context_are_those_that_can_decide_a_probability(corpus, tmp_path):
+def test_the_words_of_context_are_those_that_can_decide_a_probability_in_mixtures_of_mixtures_too(corpus, tmp_path):
     def context(name, stage, **config):
         return table.shape(made(tmp_path / name / "0", corpus, stage, **config), [tmp_path])["context"]
 
@@ -195,5 +195,7 @@ def test_the_words_of_context_are_those_that_can_decide_a_probability(corpus, tm
     assert context("adapts", "adapt", network="plain/0") == np.inf
     assert context("cache", "ngram", ngram={"order": 1, "classes": 0, "length": 3000}) == 3000
     assert context("cached", "mix", mix={"components": ["plain/0", "cache/0"]}) == 3000
+    assert context("ngrams", "mix", mix={"components": ["cache/0"]}) == 3000
+    assert context("with-them", "mix", mix={"components": ["plain/0", "ngrams/0"]}) == 3000
     assert context("by-hand", "unigram") is None
     assert context("with-it", "mix", mix={"components": ["plain/0", "by-hand/0"]}) is None
