@@ -149,5 +149,5 @@ def test_counts_that_fit_nowhere_are_refused(few, tmp_path, monkeypatch, caplog)
         ngram.main(settings(*asked))
     assert f"in files at {tmp_path}" in caplog.text
     monkeypatch.setattr(ngrams.shutil, "disk_usage", lambda folder: SimpleNamespace(free=1_000_000))
-    with pytest.raises(InputError, match=r"order 5: .* need up to .* GB, and .* has 0.0 GB"):
+    with pytest.raises(InputError, match=r"ngram.order=5: .* need up to .* GB, and .* has 0.0 GB"):
         ngram.main(settings(*asked))

@@ -39,7 +39,7 @@ def _store(words: int, order: int, memory: float, folder: Path) -> Store:
     if needed <= (memory * 1e9 or psutil.virtual_memory().available):
         return MEMORY
     folder.mkdir(parents=True, exist_ok=True)
-    size = f"order {order}: {words:,} words need up to {needed / 1e9:.1f} GB"
+    size = f"ngram.order={order}: {words:,} words need up to {needed / 1e9:.1f} GB"
     if needed > (room := shutil.disk_usage(folder).free):  # the system would end it much later, without a word
         raise InputError(
             f"{size}, and {folder} has {room / 1e9:.1f} GB: lower ngram.order, or choose a larger disk, by `out` for "
