@@ -134,8 +134,8 @@ bench: .venv/installed  ## training against stock PyTorch, scoring, cost by size
 publish: .venv/installed  ## MLflow's store from the results, with models to load and serve; to MLFLOW_TRACKING_URI
 	python -m pipeline.commands publish
 
-search: .venv/installed  ## a grid of conf/search on all cores, GRID=recipe: table and picture in reports/
-	python -m pipeline.train -m +search=$(GRID) hydra/launcher=joblib hydra.launcher.n_jobs=$(JOBS)
+search: .venv/installed  ## a grid of conf/search on all cores, GRID=recipe: table and picture in reports/; goes on where it was stopped
+	python -m pipeline.train -m +search=$(GRID) hydra.sweep.dir=multirun/$(GRID) hydra/launcher=joblib hydra.launcher.n_jobs=$(JOBS)
 	$(PAGE)
 
 demo: .venv/installed  ## every stage on 20 texts with a tiny network, in outputs/demo

@@ -10,6 +10,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import torch
+from hydra.core.hydra_config import HydraConfig
+from hydra.types import RunMode
 from safetensors.torch import save_file
 from tqdm.contrib.logging import logging_redirect_tqdm
 
@@ -20,9 +22,9 @@ from pipeline.core.training.train import Trained, train
 from pipeline.core.training.trainer import Epoch, Progress, Watch
 from pipeline.data.corpus import Corpus, read_corpus
 from pipeline.data.errors import InputError
-from pipeline.data.files import read_array
+from pipeline.data.files import read_array, read_json
 from pipeline.data.predictions import write_predictions
-from pipeline.data.record import check_corpus, describe, read
+from pipeline.data.record import FILE, check_corpus, describe, read
 from pipeline.running import app, checkpoint, tracking
 from pipeline.running.processes import Ranks, joined
 from pipeline.running.progress import Bar
@@ -67,6 +69,12 @@ def _run(config: Train, ranks: Ranks) -> None:
             earlier = progress.epoch, progress.seconds
             if not path.is_file():
                 shutil.copyfile(state, path)
+        if _is_there(config, path.stem):
+            log.info("%s: trained when this grid ran before", config.out)
+            made, data, out = describe("train", config, corpus.counts["digest"]), Path(config.data), Path(config.out)
+            with tracking.running(made, data, path.stem, again=True) as run:
+                run.call(tracking.log, out, data, {})
+            return
         wanted = config.score_train if config.seed == 0 else False  # of training: all, none, or so many tokens
         splits = ["valid", "test"] + ["train"] * (wanted is True)
         with recorded("train", config, corpus, ranks.first, path.stem) as run, logging_redirect_tqdm():
@@ -102,6 +110,13 @@ def _run(config: Train, ranks: Ranks) -> None:
                     "words_per_second": epochs * len(corpus.train) / training,
                 }
         ranks.wait()  # no process removes its checkpoint before the first has written the results
+
+
+def _is_there(config: Train, training: str) -> bool:
+    """Whether an earlier run of the same grid has left the result of this very training, by this very code."""
+    timing = Path(config.timing)
+    whole = timing.is_file() and Path(config.out, FILE).is_file()
+    return HydraConfig.get().mode == RunMode.MULTIRUN and whole and read_json(timing).get("training") == training
 
 
 class Shown(Bar, Watch):

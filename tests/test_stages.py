@@ -340,6 +340,21 @@ def test_a_grid_shows_every_job_and_survives_a_failed_one(stages, tmp_path):
     assert children["model.n=3, model.h=0"].data.metrics["valid"] == pytest.approx(table["valid"][2])
 
 
+def test_a_grid_that_is_repeated_trains_what_is_missing_alone(stages, tmp_path):
+    sweep = tmp_path / "sweep"
+    assert stages.grid("model.n=2,3,4", *GRID[1:], "model=mlp5").code == 0  # one more than after it
+    table = (sweep / "grid.csv").read_text().splitlines()[:3]
+    (sweep / "1" / "run.json").unlink()  # as of a job that was stopped
+    before = [(sweep / job / "weights.safetensors").stat().st_mtime_ns for job in "01"]
+    assert stages.grid(*GRID, "model=mlp5").code == 0
+    after = [(sweep / job / "weights.safetensors").stat().st_mtime_ns for job in "01"]
+    assert after[0] == before[0] and after[1] > before[1] and (sweep / "grid.csv").read_text().splitlines() == table
+    newest = max(stages.runs("sweep")[1], key=lambda run: run.info.start_time)
+    jobs = [run for run in stages.runs("train")[1] if run.data.tags["mlflow.parentRunId"] == newest.info.run_id]
+    assert sorted(run.info.run_name for run in jobs) == ["model.n=2", "model.n=3"]
+    assert all(run.info.status == "FINISHED" and run.data.metrics["valid"] > 0 for run in jobs)
+
+
 @pytest.mark.parametrize("given", ["data={}/none", "out={}/one", "modle=mlp5"])
 def test_a_grid_that_cannot_work_ends_before_the_first_job(stages, tmp_path, given):
     ended = stages.grid("model.n=2,3", given.format(tmp_path))

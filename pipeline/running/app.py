@@ -70,10 +70,11 @@ def run(stage: str, main: Callable[..., None], timed: bool = False) -> None:
 
 def _job(call: Callable[[], None], folder: Path) -> None:
     """A job of a multirun, which leaves its failure in its folder, so that the others go on."""
-    for leftover in (FAILURE, "metrics.json"):  # of an earlier multirun there
-        (folder / leftover).unlink(missing_ok=True)
+    failure = folder / FAILURE
     try:
+        failure.touch()  # and left empty by a job that is killed
         call()
+        failure.unlink()
         return
     except Exception as error:
         reason = lines(error) if is_known(error) else traceback.format_exc()
@@ -82,7 +83,7 @@ def _job(call: Callable[[], None], folder: Path) -> None:
             raise
         reason = _stopped(stop)  # by scancel; one without a result would end the whole multirun
     with suppress(OSError):  # the next job finds no room either, and says so
-        (folder / FAILURE).write_text(reason, encoding="utf-8")
+        failure.write_text(reason, encoding="utf-8")
     log.error("this job failed, the others go on: %s", reason)
 
 

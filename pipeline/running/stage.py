@@ -38,7 +38,8 @@ def recorded(
     with claimed(out, timing), tracking.running(made, data, training) as run:
         yield run
         spent = cost(start) | run.costs
-        write_timing(timing, {"stage": stage, "name": made.name, "seed": made.seed, "data": made.data} | spent)
+        what = {"stage": stage, "name": made.name, "seed": made.seed, "data": made.data, "training": training}
+        write_timing(timing, what | spent)
         made.write(out)
         run.call(tracking.log, out, data, spent)
 

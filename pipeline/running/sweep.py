@@ -26,6 +26,7 @@ from pipeline.running import tracking
 from pipeline.running.app import FAILURE, ending_in_lines
 
 SHOWN = ["valid", "valid_seen", "valid_raw", "best_epoch", "running"]  # a grid is there to choose, test is not for it
+JOBS = "*/.hydra/overrides.yaml"  # in the folder of a multirun: what Hydra leaves of each job as it begins
 SAVING = 10  # seconds that a job has to save its state
 
 
@@ -47,6 +48,8 @@ class Grid(Callback):
             self.varied = [override.key_or_group for override in given if override.is_sweep_override()]
             self.varied += config.hydra.sweeper.get("params") or {}  # of a file of conf/search
             self._check(config, [override.key_or_group for override in given])
+            for job in Path(config.hydra.sweep.dir).glob(JOBS):
+                job.unlink()  # of an earlier multirun there, which may have had more jobs
         self.run.id = self.run.call(_begin, config)
 
     def _check(self, config: DictConfig, given: list[str]) -> None:
@@ -157,17 +160,16 @@ def _end_with_parent() -> None:
 def collect(folder: Path) -> pd.DataFrame:
     """One row for each job of a multirun: its overrides, its perplexities, and why it failed ('' if it did not)."""
     rows = []
-    jobs = [path.parent.parent for path in folder.glob("*/.hydra/overrides.yaml")]
+    jobs = [path.parent.parent for path in folder.glob(JOBS)]
     for job in sorted(jobs, key=lambda job: figures.by_number(job.name)):
         row = {"job": job.name} | dict(override.partition("=")[::2] for override in _overrides(job))
-        metrics = read_json(job / "metrics.json") | _of_best_epoch(job) if (job / "metrics.json").is_file() else {}
-        row |= {key: metrics.get(key, float("nan")) for key in SHOWN}
-        failure = job / FAILURE
-        row["failure"] = "" if metrics else "stopped before its end"
-        if failure.is_file():
-            text = failure.read_text(encoding="utf-8").strip().split("\n")
-            row["failure"] = text[-1] if text[0].startswith("Traceback") else "; ".join(text)
-        rows.append(row)
+        failure, metrics = job / FAILURE, job / "metrics.json"
+        whole = metrics.is_file() and not failure.is_file()
+        kept = read_json(metrics) | _of_best_epoch(job) if whole else {}
+        said = failure.read_text(encoding="utf-8").strip().split("\n") if failure.is_file() else [""]
+        reason = said[-1] if said[0].startswith("Traceback") else "; ".join(said)
+        row |= {key: kept.get(key, float("nan")) for key in SHOWN}
+        rows.append(row | {"failure": "" if whole else reason or "stopped before its end"})
     return pd.DataFrame(rows, columns=None if rows else ["job", *SHOWN, "failure"])
 
 

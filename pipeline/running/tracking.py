@@ -83,10 +83,11 @@ class Run:
 
 
 @contextmanager
-def running(made: record.Record, data: Path, training: str = "") -> Iterator[Run]:
+def running(made: record.Record, data: Path, training: str = "", again: bool = False) -> Iterator[Run]:
     """The run of a stage, which is FINISHED, FAILED or KILLED as the block ends; see begin."""
     run, status = Run(), "FAILED"
-    run.id = run.call(begin, made, data, code_state() | {"mlflow.source.name": f"pipeline.{made.stage}"}, training)
+    source = {} if again else code_state() | {"mlflow.source.name": f"pipeline.{made.stage}"}
+    run.id = run.call(begin, made, data, source, training, again)
     run.call(lambda: mlflow().start_run(run.id, log_system_metrics=bool(training)))
     try:
         yield run
@@ -104,10 +105,11 @@ def running(made: record.Record, data: Path, training: str = "") -> Iterator[Run
             mlflow().end_run(status)
 
 
-def begin(made: record.Record, data: Path, source: Mapping[str, str], training: str = "") -> str:
+def begin(made: record.Record, data: Path, source: Mapping[str, str], training: str = "", again: bool = False) -> str:
     """The id of a run for a result on the corpus in a folder: one that was stopped in this training, else a new one.
 
-    source: tags that say which code makes it. training: the key of its checkpoint.
+    source: tags that say which code makes it. training: the key of its checkpoint. again: whether one that has finished
+    it is meant.
     """
     client = open_store()
     experiment = open_experiment(client, data)
@@ -117,7 +119,8 @@ def begin(made: record.Record, data: Path, source: Mapping[str, str], training: 
     stopped = ""
     if training:
         tags |= {TRAINING: training}
-        stopped = f"tags.`{TRAINING}` = '{training}' and status != 'FINISHED' and status != 'RUNNING'"
+        of = "status = 'FINISHED'" if again else "status != 'FINISHED' and status != 'RUNNING'"
+        stopped = f"tags.`{TRAINING}` = '{training}' and {of}"
     return create(client, experiment, name, tags, stopped)
 
 
