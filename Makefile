@@ -134,7 +134,7 @@ bench: .venv/installed  ## training against stock PyTorch, scoring, cost by size
 publish: .venv/installed  ## MLflow's store from the results, with models to load and serve; to MLFLOW_TRACKING_URI
 	python -m pipeline.commands publish
 
-search: .venv/installed  ## a grid of conf/search on all cores, GRID=recipe: table and picture in reports/; goes on where it was stopped
+search: .venv/installed  ## a grid of conf/searches.yaml on all cores, GRID=recipe: table and picture in reports/; goes on where it was stopped
 	python -m pipeline.train -m +search=$(GRID) hydra.sweep.dir=multirun/$(GRID) hydra/launcher=joblib hydra.launcher.n_jobs=$(JOBS)
 	$(PAGE)
 

@@ -68,7 +68,7 @@ def lines(config: Timeline) -> pd.DataFrame:
 
 
 def trials(reports: Path, grid: str) -> int:
-    """How many trainings a search made, by its name in conf/search."""
+    """How many trainings a search made, by its name in conf/searches.yaml."""
     file = reports / f"search-{grid}.csv"
     if not file.is_file():
         raise InputError(f"no {file}, which a row's `search` names: run `make search GRID={grid}`")

@@ -14,7 +14,7 @@ from pipeline.config.base import ROOT
 from pipeline.data.errors import InputError
 
 CONF = ROOT / "conf"
-LISTED = {"model": "models.yaml", "ngram": "ngrams.yaml", "mix": "mixtures.yaml"}
+LISTED = {"model": "models.yaml", "ngram": "ngrams.yaml", "mix": "mixtures.yaml", "search": "searches.yaml"}
 
 
 def names() -> list[str]:
@@ -72,7 +72,16 @@ def register() -> None:
 
     for group, file in LISTED.items():
         for name, keys in entries(group).items():
-            ConfigStore.instance().store(name, keys, group, provider=f"conf/{file}")
+            node, package = (_grid(name, keys), "_global_") if group == "search" else (keys, None)
+            ConfigStore.instance().store(name, node, group, package, provider=f"conf/{file}")
+
+
+def _grid(name: str, keys: dict[str, Any]) -> dict[str, Any]:
+    """A search as Hydra has it."""
+    shared = {key: value for key, value in keys.items() if key != "vary"}
+    params = {key: ", ".join(map(str, values)) for key, values in keys.get("vary", {}).items()}
+    own = {"sweeper": {"params": params}, "callbacks": {"grid": {"table": f"reports/search-{name}.csv"}}}
+    return {"score_train": False, **shared, "hydra": own}
 
 
 def compose(stage: str, overrides: Sequence[str], **options: Any) -> DictConfig:

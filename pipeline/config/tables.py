@@ -33,7 +33,7 @@ class Row(Keys):
     source: str = Field("", description="that paper's authors")
     kind: Literal["one", "several", "adapts"] = Field("one", description="of model, in the timeline")
     point: str = Field("", description="its name in the timeline, if another table's row has its own")
-    search: list[Text] = Field([], description="grids of conf/search that chose its settings, for the timeline")
+    search: list[Text] = Field([], description="grids of conf/searches.yaml that chose its settings, for the timeline")
     step: str = Field("", description="in the timeline, the step of the way from the first to the best that ends here")
 
 

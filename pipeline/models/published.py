@@ -18,6 +18,7 @@ from omegaconf import OmegaConf
 from sqlalchemy.exc import SQLAlchemyError
 from tqdm import tqdm
 
+from pipeline.config import groups
 from pipeline.config.base import ROOT
 from pipeline.data import record
 from pipeline.data.corpus import read_corpus
@@ -112,9 +113,10 @@ class Publisher:
         return {key: timing[key] for key in timing if key in measured and isinstance(timing[key], int | float)}
 
     def publish_grid(self, table: Path) -> None:
-        """A grid of conf/search by its table: a run with its jobs below, if the multirun's own is not there."""
-        asked = self.root / "conf" / "search" / f"{table.stem.removeprefix('search-')}.yaml"
-        data = self.root / ((OmegaConf.load(asked).get("data") if asked.is_file() else None) or f"data/{BROWN}")
+        """A grid of conf/searches.yaml by its table: a run with its jobs below, if the multirun's own is not there."""
+        searches = self.root / "conf" / groups.LISTED["search"]
+        asked = OmegaConf.load(searches).get(table.stem.removeprefix("search-")) if searches.is_file() else None
+        data = self.root / ((asked or {}).get("data") or f"data/{BROWN}")
         if self._complete(data, sweep.digest(table)):
             return
         jobs, experiment = pd.read_csv(table, dtype=str), tracking.open_experiment(self.client, data)

@@ -46,7 +46,7 @@ class Grid(Callback):
         with ending_in_lines():  # Hydra would only warn
             given = OverridesParser.create().parse_overrides(list(config.hydra.overrides.task))
             self.varied = [override.key_or_group for override in given if override.is_sweep_override()]
-            self.varied += config.hydra.sweeper.get("params") or {}  # of a file of conf/search
+            self.varied += config.hydra.sweeper.get("params") or {}  # of a search
             self._check(config, [override.key_or_group for override in given])
             for job in Path(config.hydra.sweep.dir).glob(JOBS):
                 job.unlink()  # of an earlier multirun there, which may have had more jobs
