@@ -122,13 +122,6 @@ def test_brown_texts_cover_every_token_once(brown):
     assert set(last) == {brown.mark}
 
 
-def test_brown_folded(brown_raw, tmp_path):
-    option = "corpus.fold=true"
-    preprocess.main(settings("preprocess", f"corpus.raw={brown_raw}", f"out={tmp_path}", option))
-    counts = read_corpus(tmp_path).counts
-    assert (counts["types"], counts["vocabulary"]) == (47_525, 16_351)
-
-
 def test_press_releases_are_sorted_by_day_and_the_broken_ones_left_out(tmp_path):
     """Through download and preprocess, from an archive like upstream's."""
     sentence = "The Senator, who isn't here, said that 3,000 people came to Boise. "

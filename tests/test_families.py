@@ -7,7 +7,6 @@ from conftest import architecture, drawn
 from test_network import V, assert_gradient_is_the_slope, batch, candidates_of
 
 from pipeline.core.families import energy
-from pipeline.core.families.feedforward import Network as Feedforward
 from pipeline.core.networks.registry import build, names
 
 FORGETFUL = {"input_dropout": 0.2, "layer_dropout": 0.2, "word_dropout": 0.2, "weight_dropout": 0.2, "locked": True}
@@ -47,11 +46,6 @@ def batch_of(network):
 @pytest.fixture(params=SHAPES)
 def network(request):
     return drawn(build(SHAPES[request.param], V).double(), 0.7)
-
-
-def test_the_name_of_a_family_finds_its_file():
-    assert isinstance(build(architecture(3, 5, 4, True), V), Feedforward)
-    assert isinstance(build(SHAPES["recurrent"], V).unit, torch.nn.GRU)
 
 
 # A Transformer of four words at a time.

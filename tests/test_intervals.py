@@ -8,7 +8,6 @@ from conftest import settings
 
 from pipeline.core.common.evaluation import perplexity
 from pipeline.data.corpus import SPLITS, read_corpus
-from pipeline.data.errors import InputError
 from pipeline.reporting import by_text, intervals
 
 
@@ -74,8 +73,3 @@ def test_a_corpus_without_genres_has_no_table_of_them(made, few):
     """As that of Table 2, whose network was not scored on training."""
     corpus = read_corpus(few)
     assert intervals.genres(table_of(made), dataclasses.replace(corpus, texts=corpus.texts.assign(genre=""))).empty
-
-
-def test_a_part_of_the_seeds_is_refused(few, made):
-    with pytest.raises(InputError, match=r"no predictions of a/2 in .*: run `dvc repro .*train@a-2`"):
-        intervals.build(table_of(made, "table.seeds=[0,1,2]"), read_corpus(few))

@@ -189,15 +189,6 @@ def test_a_mistake_is_one_line(command, words, says):
     assert says in ended.stderr and ended.stderr.startswith("error: ") and ended.stderr.count("\n") == 1
 
 
-def test_ctrl_c_is_one_line_too(command, monkeypatch):
-    def interrupted(given):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("pipeline.commands.score.run", interrupted)
-    ended = command("score", "kn3")
-    assert (ended.returncode, ended.stderr) == (130, "error: stopped\n")
-
-
 def test_score_marks_unknown_words_and_sums_up(command):
     """Nonsense is likely, since the symbol for unknown words is: then it says that the perplexity says little."""
     ended = command("score", "kn3", "-", "--format", "json", text="\ufeffThe jury said xylophonist .\n")

@@ -70,42 +70,6 @@ def test_forward_is_equation_1_written_out(activation):
 
 
 @pytest.mark.parametrize("architecture", SHAPES, ids=str)
-@pytest.mark.parametrize("sampled", [False, True])
-def test_loss_and_gradient_are_the_formulas_in_numpy(architecture, sampled):
-    """dL/dy = softmax(y) - [t]; then the chain rule through equation 1, written out."""
-    network = made(architecture)
-    network.sparse = sampled
-    context, target = batch(architecture)
-    words, correction = candidates_of(target, sampled)
-    loss = network.loss(context, target, words, correction)
-    loss.backward()
-
-    C, H, d, WU, b = (getattr(network, name).detach().numpy() for name in ("C", "H", "d", "WU", "b"))
-    chosen = np.arange(V) if words is None else words.numpy()
-    off = np.zeros(V) if words is None else correction.numpy()
-    x = C[context.numpy()].reshape(len(context), -1)
-    a = np.tanh(d + x @ H.T)
-    z = np.hstack([x, a]) if architecture.direct else a
-    y = b[chosen] + z @ WU[chosen].T - off
-    column = (np.arange(len(target)), np.searchsorted(chosen, target.numpy()))
-    assert loss.item() == pytest.approx((np.log(np.exp(y).sum(1)) - y[column] - off[column[1]]).mean())
-
-    dy = np.exp(y) / np.exp(y).sum(1, keepdims=True)
-    dy[column] -= 1
-    dy /= len(target)
-    dz = dy @ WU[chosen]
-    direct = dz.shape[1] - architecture.h
-    da = dz[:, direct:] * (1 - a**2)
-    dx = da @ H + (dz[:, :direct] if architecture.direct else 0)
-    expected = {"C": np.zeros_like(C), "H": da.T @ x, "d": da.sum(0), "WU": np.zeros_like(WU), "b": np.zeros_like(b)}
-    np.add.at(expected["C"], context.numpy(), dx.reshape(*context.shape, -1))
-    expected["WU"][chosen], expected["b"][chosen] = dy.T @ z, dy.sum(0)
-    for name, parameter in network.named_parameters():
-        assert parameter.grad.is_sparse == (sampled and name in network.tables), name
-        assert parameter.grad.to_dense().numpy() == pytest.approx(expected[name], abs=1e-12), name
-
-
-@pytest.mark.parametrize("architecture", SHAPES, ids=str)
 def test_dropout_is_of_the_output_layers_inputs_and_of_training_alone(architecture):
     network = made(architecture)
     context, target = batch(architecture, 500)

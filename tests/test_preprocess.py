@@ -199,9 +199,3 @@ def test_names_of_files_need_not_be_utf8(tmp_path):
     for k in range(3):
         (tmp_path / "text" / os.fsdecode(b"caf\xe9_%d.txt" % k)).write_text("It rained. " * 50)
     assert preprocessed(tmp_path, "corpus.rare=0").texts["name"].iloc[0] == r"caf\udce9_0.txt"
-
-
-def test_half_a_character_is_no_text(tmp_path):
-    (tmp_path / "text").write_text("It rained. " * 50)
-    with pytest.raises(InputError, match="half a character, or a byte that is not UTF-8"):
-        Tokeniser(preprocessed(tmp_path)).words(os.fsdecode(b"caf\xe9"))

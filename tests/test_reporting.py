@@ -7,7 +7,7 @@ from conftest import made, settings
 from pydantic import ValidationError
 
 from pipeline import report
-from pipeline.config.tables import Mixed, Row, Table, read_tables
+from pipeline.config.tables import Mixed, Row, Table
 from pipeline.data.corpus import SPLITS, Corpus
 from pipeline.data.errors import InputError
 from pipeline.data.predictions import write_predictions
@@ -91,12 +91,6 @@ def test_the_committed_tables_for_readers_are_views_of_the_committed_csv_files()
     shown, extra = (table.read(ROOT / "reports" / f"{name}.csv") for name in ("table1", "extra"))
     for _, _, view in report.views_of(shown, extra, pd.DataFrame(), shown, True, True):
         assert markdown(view) in text
-
-
-def test_the_registry_has_what_hydra_composes():
-    """The stages that take a table get it from Hydra, the page and its like read the files."""
-    for name, listed in read_tables(ROOT / "conf" / "table").items():
-        assert listed == settings("report", f"table={name}").table
 
 
 NETWORK = {"model": {"n": 3, "h": 8, "m": 6, "direct": True}}

@@ -50,10 +50,7 @@ def test_a_shipped_search_composes(search):
     [
         (["modle=mlp5"], "did you mean model"),
         (["model=mlp4"], "model/mlp4"),
-        (["recipe.rate=fast"], "recipe.rate"),
-        (["model.n=1"], "model.n=1"),
         (["data=nowhere"], "nowhere"),
-        (["out=README.md"], "out=README.md"),
     ],
 )
 def test_wrong_configuration_ends_in_clear_lines(arguments, named):
@@ -411,16 +408,6 @@ def test_stages_that_begin_at_the_same_moment_have_folders_of_their_own_and_shar
     assert [child.data.tags["mlflow.parentRunId"] for child in children] == [parent.info.run_id] * 3
     assert all(child.info.status == "FINISHED" and child.data.metrics["cost/seconds"] > 0 for child in children)
     assert all({"commit", "dirty", "data"} <= set(child.data.tags) for child in children)
-
-
-def test_a_mixture_refuses_arrays_of_another_corpus(few, tmp_path):
-    for name in ("mlp9", "interpolated3"):
-        (tmp_path / name / "0").mkdir(parents=True)
-        for split in ("valid", "test"):
-            np.save(tmp_path / name / "0" / f"{split}.npy", np.full(5, -1.0, dtype=np.float32))
-        Record("train", name, 0, {}, "of another corpus").write(tmp_path / name / "0")
-    with pytest.raises(InputError, match=r"mlp9/0 was made from another corpus"):
-        mix.main(settings("mix", f"data={few}", f"predictions=[{tmp_path}]", f"out={tmp_path}/out"))
 
 
 def test_learned_weights_are_no_worse_than_equal_ones_on_validation(few, tmp_path):

@@ -20,6 +20,7 @@ from pipeline.config.groups import CONF, LISTED, composed
 from pipeline.config.tables import Table, read_tables
 from pipeline.data.errors import InputError
 
+BROWN = "data/brown"  # what a stage reads unless it is told
 HYDRA = "hydra.run.dir=. hydra.output_subdir=null hydra/job_logging=stdout"  # no files of Hydra's own
 BY_FILE = {"families", "readers", "streams", "beyond"}  # folders of the core whose files are apart, each by itself
 # Of each program the file of the core that it calls, the group of which a name is chosen, and the keys of its
@@ -72,18 +73,39 @@ def _text(name: str, table: Table) -> str:
     up = "/".join([".."] * (len(Path(table.dvc).parts) - 1))
     stages = {key: {"wdir": up} | stage if up and "do" not in stage else stage for key, stage in stages.items()}
     return HEAD.format(name=name) + yaml.dump(
-        {"vars": [{"hydra": HYDRA}], "stages": stages, **own}, Dumper=_Dumper, width=118, sort_keys=False
+        {"vars": [{"hydra": HYDRA}], "stages": stages, **own},
+        Dumper=_Dumper,
+        default_flow_style=None,  # innermost lists and mappings on one line
+        width=118,
+        sort_keys=False,
     )
 
 
 class _Dumper(yaml.SafeDumper):
-    """Innermost lists and mappings on one line, and none by reference."""
-
-    def __init__(self, *arguments: Any, **settings: Any):
-        super().__init__(*arguments, **settings | {"default_flow_style": None})
+    """Nothing by reference."""
 
     def ignore_aliases(self, data: object) -> bool:
         return True
+
+
+def _stage(
+    program: str,
+    words: Iterable[str],
+    out: str,
+    data: str,
+    values: dict,
+    deps: Iterable[str],
+    matrix: dict | None = None,
+    **settings: bool,
+) -> Stage:
+    """A stage as DVC has it; settings: of its output."""
+    elsewhere = [f"data={data}"] * (data != BROWN)
+    return ({"matrix": matrix} if matrix else {}) | {
+        "cmd": " ".join([f"python -m pipeline.{program} ${{hydra}}", *elsewhere, *words, f"out={out}"]),
+        "params": [values],
+        **({"deps": [*deps]} if deps else {}),
+        "outs": [{out: settings} if settings else out],
+    }
 
 
 def _corpus(name: str, table: Table) -> dict[str, Stage]:
@@ -93,18 +115,11 @@ def _corpus(name: str, table: Table) -> dict[str, Stage]:
     raw, stages = settings["raw"], {}
     if settings["sha256"] and first == name:
         words = [f"corpus={corpus}", f"timing=timings/{name}/download.json"]
-        stages["download"] = {
-            "cmd": _command("download", words, raw),
-            "params": [{f"conf/corpus/{corpus}.yaml": ["name", "sources", "local", "files", "sha256", "packed"]}],
-            "outs": [{raw: {"persist": True}}],  # what is right already is kept
-        }
+        values = {f"conf/corpus/{corpus}.yaml": ["name", "sources", "local", "files", "sha256", "packed"]}
+        stages["download"] = _stage("download", words, raw, BROWN, values, [], persist=True)  # what is right is kept
     words = [f"corpus={corpus}", *table.text.split(), f"timing=timings/{name}/preprocess.json"]
-    stages["preprocess"] = {
-        "cmd": _command("preprocess", words, table.data),
-        "params": [_values("corpus", corpus)],
-        "deps": [*_code("text/build.py", f"readers/{settings['format']}.py"), raw],
-        "outs": [table.data],
-    }
+    code = _code("text/build.py", f"readers/{settings['format']}.py")
+    stages["preprocess"] = _stage("preprocess", words, table.data, BROWN, _values("corpus", corpus), [*code, raw])
     return stages
 
 
@@ -137,13 +152,8 @@ def _named(table: Table, stage: str, models: list[str]) -> Stage:
     words += [f"predictions=[{','.join(table.predictions)}]"] * (program in ("mix", "shortlist"))
     out = f"{table.predictions[0]}/{item}/{seed}"
     decide = [each for each in keys if each == group or each not in given]
-    return {
-        "matrix": {key: models} | seeds,
-        "cmd": _command(program, words, out, table.data),
-        "params": [values | {f"conf/{program}.yaml": decide}] if decide else [values],
-        "deps": [*code, table.data, *parts],
-        "outs": [out],
-    }
+    values |= {f"conf/{program}.yaml": decide} if decide else {}
+    return _stage(program, words, out, table.data, values, [*code, table.data, *parts], {key: models} | seeds)
 
 
 def _training(given: dict[str, str], models: list[str], item: str) -> tuple[dict, list[str], list[str]]:
@@ -173,25 +183,17 @@ def _mixed(table: Table) -> Stage:
         parts += _folders(table, used)
     code = _code(entry, *(_families(networks) if program == "adapt" else []))
     decide = [key for key in keys if key != "seed"]
-    return {
-        "matrix": {"network": networks, "way": ways, "seed": table.seeds},
-        "cmd": _command(program, words, out, table.data),
-        "params": [_values(group, "${item.way}") | ({f"conf/{program}.yaml": decide} if decide else {})],
-        "deps": [*code, table.data, *parts],
-        "outs": [out],
-    }
+    values = _values(group, "${item.way}") | ({f"conf/{program}.yaml": decide} if decide else {})
+    matrix = {"network": networks, "way": ways, "seed": table.seeds}
+    return _stage(program, words, out, table.data, values, [*code, table.data, *parts], matrix)
 
 
 def _cluster(name: str, table: Table) -> Stage:
     out = f"{_clusters(table)}/${{item.classes}}"
     words = ["classes=${item.classes}", f"timing=timings/{name}/cluster-${{key}}.json"]
-    return {
-        "matrix": {"classes": table.clusterings},
-        "cmd": _command("cluster", words, out, table.data),
-        "params": [{"conf/cluster.yaml": ["tolerance", "passes", "thorough", "annealing", "temperature", "seed"]}],
-        "deps": [*_code("clustering/exchange.py"), table.data],
-        "outs": [out],
-    }
+    values = {"conf/cluster.yaml": ["tolerance", "passes", "thorough", "annealing", "temperature", "seed"]}
+    deps = [*_code("clustering/exchange.py"), table.data]
+    return _stage("cluster", words, out, table.data, values, deps, {"classes": table.clusterings})
 
 
 def _reported(name: str, table: Table) -> dict[str, Stage]:
@@ -199,23 +201,17 @@ def _reported(name: str, table: Table) -> dict[str, Stage]:
     out, claims = str(Path("reports", table.csv or f"{name}/{name}.csv").parent), table.claims or name
     shown = [f"{_clusters(table)}/{table.classes_of}"] if table.classes_of else []
     deps = ["pipeline/core/common", "pipeline/reporting", table.data, *table.predictions]
-    words = [f"table={name}", f"clusters={shown[0]}/classes.csv" if shown else "clusters="]
-    stages = {
-        "report": {
-            "cmd": _command("report", [*words, f"timing=timings/{name}/report.json"], out, table.data),
-            "params": [_values("table", name)],
-            "deps": ["pipeline/report.py", *deps, *shown],
-            "outs": [{out: {"cache": False}}],
-        }
-    }
+    clusters = f"clusters={shown[0]}/classes.csv" if shown else "clusters="
+    words, values = [f"table={name}", clusters, f"timing=timings/{name}/report.json"], _values("table", name)
+    read = ["pipeline/report.py", *deps, *shown]
+    stages = {"report": _stage("report", words, out, table.data, values, read, cache=False)}
     if Path(CONF, "claims", f"{claims}.yaml").is_file():
-        out, words = f"reports/claims/{name}", [f"table={name}", f"claims={claims}"]
-        stages["claims"] = {
-            "cmd": _command("claims", [*words, f"timing=timings/{name}/claims.json"], out, table.data),
-            "params": [_values("claims", claims) | _values("table", name)],
-            "deps": ["pipeline/claims.py", *deps],
-            "outs": [{out: {"cache": False}}],
-        }
+        out, words = (
+            f"reports/claims/{name}",
+            [f"table={name}", f"claims={claims}", f"timing=timings/{name}/claims.json"],
+        )
+        values, read = _values("claims", claims) | values, ["pipeline/claims.py", *deps]
+        stages["claims"] = _stage("claims", words, out, table.data, values, read, cache=False)
     return stages
 
 
@@ -229,11 +225,6 @@ def _given(table: Table, stage: str) -> tuple[str, dict[str, str]]:
     if wrong := [word for word in words if "=" not in word]:
         raise InputError(f"{table.dvc}: wiring of {stage}: {wrong[0]} is no key=value")
     return program, dict(word.split("=", 1) for word in words)
-
-
-def _command(program: str, words: Iterable[str], out: str, data: str = "data/brown") -> str:
-    elsewhere = [f"data={data}"] * (data != "data/brown")
-    return " ".join([f"python -m pipeline.{program} ${{hydra}}", *elsewhere, *words, f"out={out}"])
 
 
 def _values(group: str, name: str) -> dict[str, list[str] | None]:

@@ -59,6 +59,8 @@ def claimed(out: Path, *files: Path) -> Iterator[None]:
             fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise InputError(f"out={out}: another process writes into this folder; wait, or give another") from None
+        except OSError:  # NFS locks what is open for writing, which no folder can be: there DVC's own locks must do
+            pass
         for half in chain(half_written(out), *(half_written(file.parent, file.name) for file in files)):
             half.unlink()
         for half in out.parent.glob(f".{glob.escape(out.name)}-????????"):  # of a download, which replaces its folder
