@@ -159,10 +159,8 @@ def _named(table: Table, stage: str, models: list[str]) -> Stage:
 def _training(given: dict[str, str], models: list[str], item: str) -> tuple[dict, list[str], list[str]]:
     """A training's values, its code, and what it starts from."""
     recipe = given.get("recipe", _default("train", "recipe"))
-    chains = [file for model in models for file in _chain("recipe", recipe.replace("${item.model}", model))]
-    own = {f"conf/recipe/{model}.yaml" for model in models}
-    recipes = [f"conf/recipe/{recipe}.yaml" if file in own and "{" in recipe else file for file in chains]
-    values = _values("model", given.get("model", item)) | dict.fromkeys(recipes)
+    bases = [file for model in models for file in _chain("recipe", recipe.replace("${item.model}", model))[1:]]
+    values = _values("model", given.get("model", item)) | dict.fromkeys([f"conf/recipe/{recipe}.yaml", *bases])
     parts = [given[key].removesuffix("/features.npy") for key in ("features", "resume") if key in given]
     some = ["training_perplexity.py"] * given.get("score_train", "").isdigit()
     return values, _code(PROGRAMS["train"][0], *_families(models), *some), parts
