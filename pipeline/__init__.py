@@ -1,5 +1,6 @@
 """A reproduction of *A Neural Probabilistic Language Model* (Bengio, Ducharme, Vincent, Jauvin, JMLR 2003)."""
 
+import signal
 import sys
 
 from pipeline.core.common import threads  # before numpy and torch are imported  # noqa: F401
@@ -7,13 +8,7 @@ from pipeline.core.common import threads  # before numpy and torch are imported 
 __version__ = "0.1.0"
 
 
-def _stopped(kind: type[BaseException], error: BaseException, trace: object) -> None:
-    """Ctrl-C while a program still imports what it needs, which takes seconds, is one line, as it is later."""
-    if issubclass(kind, KeyboardInterrupt):
-        print("error: stopped", file=sys.stderr)
-    else:
-        sys.__excepthook__(kind, error, trace)
-
-
-if sys.argv[:1] == ["-m"]:  # as Python has it while it imports this package for `python -m pipeline.<stage>`
-    sys.excepthook = _stopped
+# sys.argv is so while Python imports this package for `python -m pipeline.<stage>`. Ctrl-C while a stage imports what
+# it needs, which takes seconds, ends it at once; as an exception it would end in torch's abort or a traceback.
+if sys.argv[:1] == ["-m"] and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)

@@ -149,13 +149,12 @@ def test_two_nodes_of_which_one_is_killed_go_on_together(parallel, whole, stages
     assert {name: each.shape for name, each in weights[0].items()} == {k: each.shape for k, each in weights[1].items()}
 
 
-def test_ctrl_c_while_a_stage_imports_is_one_line():
+def test_ctrl_c_while_a_stage_imports_ends_it_without_a_word():
     command = [sys.executable, "-m", "pipeline.train", "data=nowhere"]
     process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
     time.sleep(0.5)
     process.send_signal(signal.SIGINT)
-    said = process.communicate()[1]
-    assert process.returncode != 0 and len(said.splitlines()) <= 1 and "Traceback" not in said
+    assert process.communicate()[1] == "" and process.returncode == -signal.SIGINT
 
 
 def _stopped_in_a_finalizer():
@@ -359,6 +358,7 @@ def test_a_grid_that_cannot_work_ends_before_the_first_job(stages, tmp_path, giv
 JOBLIB = ["hydra/launcher=joblib", "hydra.launcher.n_jobs=2"]
 
 
+@pytest.mark.thorough
 def test_a_grid_in_parallel_gives_the_same_numbers(stage, few, tmp_path):
     kept = f"+hydra.callbacks.grid.table={tmp_path}/search.csv"  # as a search has it
     parallel = stage("train", "-m", *GRID, f"data={few}", kept, *JOBLIB)

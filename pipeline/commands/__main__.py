@@ -9,6 +9,7 @@ same process: imports take longer than most stages of a small corpus. In a shell
 import ast
 import os
 import runpy
+import signal
 import sys
 from argparse import REMAINDER
 from importlib import import_module
@@ -54,6 +55,8 @@ def main(words: list[str] | None = None) -> int:
         first = words.index(THEN)
         return main(words[:first]) or main(words[first + 1 :])
     print_anything()
+    if signal.getsignal(signal.SIGINT) == signal.SIG_DFL:  # see pipeline/__init__.py
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         if words[:1] and words[0] in STAGES:
             return _stage(words[0], words[1:])

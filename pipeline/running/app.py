@@ -98,8 +98,9 @@ def obey_signals() -> None:
         else:
             sys.__unraisablehook__(dropped)
 
-    for number in (signal.SIGTERM, signal.SIGALRM):
-        signal.signal(number, signal.default_int_handler)
+    for number in (signal.SIGTERM, signal.SIGALRM, signal.SIGINT):
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, signal.default_int_handler)
     sys.unraisablehook = again
 
 
