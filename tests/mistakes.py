@@ -33,6 +33,15 @@ class Mistake(NamedTuple):
     tests: str
 
 
+def listed() -> list[Mistake]:
+    """All of mistakes.yaml, each of which fits the code as it is."""
+    every = [Mistake(**each) for each in yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text("utf-8"))]
+    for each in every:
+        text = (ROOT / "pipeline" / each.file).read_text(encoding="utf-8")
+        assert text.count(each.right) == 1, f"{each.what}: {each.file} has changed: plant it anew"
+    return every
+
+
 def survives(mistake: Mistake) -> bool:
     """Whether all of a mistake's tests pass with it."""
     with tempfile.TemporaryDirectory() as folder:
@@ -43,9 +52,7 @@ def survives(mistake: Mistake) -> bool:
             (Path(folder) / "data").mkdir()
             (Path(folder) / "data" / "raw").symlink_to(ROOT / "data" / "raw")
         file = Path(folder, "pipeline", mistake.file)
-        text = file.read_text(encoding="utf-8")
-        assert text.count(mistake.right) == 1, f"{mistake.what}: {mistake.file} has changed: plant it anew"
-        file.write_text(text.replace(mistake.right, mistake.wrong), encoding="utf-8")
+        file.write_text(file.read_text(encoding="utf-8").replace(mistake.right, mistake.wrong), encoding="utf-8")
         tests = [f"tests/{name}.py" for name in mistake.tests.split() if Path(folder, "tests", f"{name}.py").is_file()]
         command = [sys.executable, "-m", "pytest", "-qx", "-p", "no:cacheprovider", "-m", "not thorough", *tests]
         environment = os.environ | {"PYTHONPATH": folder}
@@ -59,8 +66,7 @@ def main() -> int:
     parser.add_argument("words", nargs="*", help="mistakes with these words in their description")
     parser.add_argument("--sample", type=int, metavar="N", help="so many, drawn anew every day")
     given = parser.parse_args()
-    listed = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
-    every = [Mistake(**each) for each in listed]
+    every = listed()
     planted = [each for each in every if not given.words or any(word in each.what for word in given.words)]
     if given.sample:
         planted = random.Random(datetime.date.today().toordinal()).sample(planted, given.sample)

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from conftest import composed, settings
 from dvc.repo import Repo
+from mistakes import listed
 
 from pipeline import claims
 from pipeline.commands import verify
@@ -32,6 +33,12 @@ def stages():
     with Repo(ROOT) as repo:
         loaded = [(file, stage) for file in PIPELINES for stage in repo.stage.load_all(str(ROOT / file))]
     return {stage.name if file == "dvc.yaml" else f"{file}:{stage.name}": stage for file, stage in loaded}
+
+
+def test_the_planted_mistakes_fit_the_code():
+    """It is none of a mistake's tests, which it would all fail by itself."""
+    every = listed()
+    assert len(every) >= 30 and not any("test_promises" in each.tests for each in every)
 
 
 def test_every_make_target_of_the_readme_exists():
