@@ -24,7 +24,7 @@ from pipeline.data.corpus import Corpus, read_corpus
 from pipeline.data.errors import InputError
 from pipeline.data.files import read_array, read_json
 from pipeline.data.predictions import write_predictions
-from pipeline.data.record import FILE, check_corpus, describe, read
+from pipeline.data.record import FILE, Record, check_corpus, describe, read
 from pipeline.running import app, checkpoint, tracking
 from pipeline.running.processes import Ranks, joined
 from pipeline.running.progress import Bar
@@ -58,10 +58,16 @@ def _check_device(device: str) -> None:
 def _run(config: Train, ranks: Ranks) -> None:
     corpus = read_corpus(config.data)
     features = _read_features(config.features) if config.features else None
-    what = asdict(describe("train", config, corpus.counts["digest"])) | {"processes": asdict(ranks)}
+    made, data, out = describe("train", config, corpus.counts["digest"]), Path(config.data), Path(config.out)
+    what = asdict(made) | {"processes": asdict(ranks)}
     what |= {"features": digest(features)} if config.features else {}
     code = checkpoint.code_of(config.model.family, config.parallel)
     with checkpoint.claim(Path(config.checkpoints), what, code) as path:
+        if _is_there(made, out, Path(config.timing), path.stem):
+            log.info("%s: trained when this grid ran before", out)
+            with tracking.running(made, data, path.stem, again=True) as run:
+                run.call(tracking.log, out, data, {})
+            return
         earlier = 0, 0.0  # epochs and seconds of another training, which this one goes on from
         if config.resume:
             state = _state_of(config, corpus)
@@ -69,12 +75,6 @@ def _run(config: Train, ranks: Ranks) -> None:
             earlier = progress.epoch, progress.seconds
             if not path.is_file():
                 shutil.copyfile(state, path)
-        if _is_there(config, path.stem):
-            log.info("%s: trained when this grid ran before", config.out)
-            made, data, out = describe("train", config, corpus.counts["digest"]), Path(config.data), Path(config.out)
-            with tracking.running(made, data, path.stem, again=True) as run:
-                run.call(tracking.log, out, data, {})
-            return
         wanted = config.score_train if config.seed == 0 else False  # of training: all, none, or so many tokens
         splits = ["valid", "test"] + ["train"] * (wanted is True)
         with recorded("train", config, corpus, ranks.first, path.stem) as run, logging_redirect_tqdm():
@@ -112,11 +112,10 @@ def _run(config: Train, ranks: Ranks) -> None:
         ranks.wait()  # no process removes its checkpoint before the first has written the results
 
 
-def _is_there(config: Train, training: str) -> bool:
+def _is_there(made: Record, out: Path, timing: Path, training: str) -> bool:
     """Whether an earlier run of the same grid has left the result of this very training, by this very code."""
-    timing = Path(config.timing)
-    whole = timing.is_file() and Path(config.out, FILE).is_file()
-    return HydraConfig.get().mode == RunMode.MULTIRUN and whole and read_json(timing).get("training") == training
+    whole = timing.is_file() and (out / FILE).is_file() and read(out) == made
+    return whole and read_json(timing).get("training") == training and HydraConfig.get().mode == RunMode.MULTIRUN
 
 
 class Shown(Bar, Watch):

@@ -204,10 +204,8 @@ def _reported(name: str, table: Table) -> dict[str, Stage]:
     read = ["pipeline/report.py", *deps, *shown]
     stages = {"report": _stage("report", words, out, table.data, values, read, cache=False)}
     if Path(CONF, "claims", f"{claims}.yaml").is_file():
-        out, words = (
-            f"reports/claims/{name}",
-            [f"table={name}", f"claims={claims}", f"timing=timings/{name}/claims.json"],
-        )
+        out = f"reports/claims/{name}"
+        words = [f"table={name}", f"claims={claims}", f"timing=timings/{name}/claims.json"]
         values, read = _values("claims", claims) | values, ["pipeline/claims.py", *deps]
         stages["claims"] = _stage("claims", words, out, table.data, values, read, cache=False)
     return stages
