@@ -12,3 +12,9 @@ __version__ = "0.1.0"
 # it needs, which takes seconds, ends it at once; as an exception it would end in torch's abort or a traceback.
 if sys.argv[:1] == ["-m"] and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def obey_ctrl_c() -> None:
+    """From here on Ctrl-C is an exception again, unless it was ignored from the start."""
+    if signal.getsignal(signal.SIGINT) == signal.SIG_DFL:
+        signal.signal(signal.SIGINT, signal.default_int_handler)

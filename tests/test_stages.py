@@ -17,6 +17,7 @@ import pytest
 import torch
 from conftest import architecture, made, settings
 from forks import SECONDS, SERVER, Ended, Fork, call
+from hydra.core.hydra_config import HydraConfig
 from mlflow import MlflowClient
 from safetensors.torch import load_file, save_file
 from servers import free_port
@@ -40,9 +41,14 @@ GRID = ["model.n=2,3", "model.h=3", "model.m=3", "recipe.epochs=1"]
 
 @pytest.mark.parametrize("search", groups.choices("search"))
 def test_a_shipped_search_composes(search):
-    """The last of its grid is a configuration that trains."""
-    given = [f"{key}={values[-1]}" for key, values in groups.entries("search")[search]["vary"].items()]
-    assert settings("train", f"+search={search}", *given).score_train is False
+    """The first and the last of its grid are configurations that train, and its table goes to reports."""
+    grid = groups.entries("search")[search]["vary"]
+    for corner in (0, -1):
+        given = [f"{key}={values[corner]}" for key, values in grid.items()]
+        assert settings("train", f"+search={search}", *given).score_train is False
+    written = HydraConfig.get()
+    assert written.callbacks.grid.table == f"reports/search-{search}.csv"
+    assert written.sweeper.params == {key: ", ".join(map(str, values)) for key, values in grid.items()}
 
 
 @pytest.mark.parametrize(

@@ -9,12 +9,12 @@ same process: imports take longer than most stages of a small corpus. In a shell
 import ast
 import os
 import runpy
-import signal
 import sys
 from argparse import REMAINDER
 from importlib import import_module
 from pathlib import Path
 
+from pipeline import obey_ctrl_c
 from pipeline.commands import Parser, failed
 from pipeline.config import groups, help
 from pipeline.config.base import ROOT
@@ -55,8 +55,7 @@ def main(words: list[str] | None = None) -> int:
         first = words.index(THEN)
         return main(words[:first]) or main(words[first + 1 :])
     print_anything()
-    if signal.getsignal(signal.SIGINT) == signal.SIG_DFL:  # see pipeline/__init__.py
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    obey_ctrl_c()
     try:
         if words[:1] and words[0] in STAGES:
             return _stage(words[0], words[1:])

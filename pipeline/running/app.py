@@ -15,6 +15,7 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
+from pipeline import obey_ctrl_c
 from pipeline.config import check, groups, help
 from pipeline.config.base import ROOT
 from pipeline.data.errors import print_anything
@@ -98,9 +99,9 @@ def obey_signals() -> None:
         else:
             sys.__unraisablehook__(dropped)
 
-    for number in (signal.SIGTERM, signal.SIGALRM, signal.SIGINT):
-        if signal.getsignal(number) != signal.SIG_IGN:
-            signal.signal(number, signal.default_int_handler)
+    obey_ctrl_c()
+    for number in (signal.SIGTERM, signal.SIGALRM):
+        signal.signal(number, signal.default_int_handler)
     sys.unraisablehook = again
 
 
