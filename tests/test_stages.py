@@ -1,5 +1,6 @@
 """Stages as a user runs them by hand: errors of one line, a kill in the middle, grids, tracking out of reach."""
 
+import functools
 import json
 import os
 import re
@@ -157,7 +158,8 @@ def test_two_nodes_of_which_one_is_killed_go_on_together(parallel, whole, stages
 
 def test_ctrl_c_while_a_stage_imports_ends_it_without_a_word():
     command = [sys.executable, "-m", "pipeline.train", "data=nowhere"]
-    process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
+    heard = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # also where tests run in the background
+    process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True, preexec_fn=heard)
     time.sleep(0.5)
     process.send_signal(signal.SIGINT)
     assert process.communicate()[1] == "" and process.returncode == -signal.SIGINT
