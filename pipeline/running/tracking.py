@@ -158,7 +158,8 @@ def log(folder: Path, data: Path, cost: Mapping[str, float]) -> None:
     store.log_metrics(figures)
     # A digest as long as MLflow takes it; the tag `data` has all of it.
     corpus = Dataset(name=data.name, digest=made.data[:36], source_type="local", source=str(data))
-    store.MlflowClient().log_inputs(run, [DatasetInput(corpus, [InputTag("mlflow.data.context", "training")])])
+    with store_lock():
+        store.MlflowClient().log_inputs(run, [DatasetInput(corpus, [InputTag("mlflow.data.context", "training")])])
     note = paper.note(folder, made.name)
     store.set_tags(({NOTE: note} if note else {}) | {OUTPUT: digest(folder)})
 
@@ -213,7 +214,8 @@ def open_store() -> "MlflowClient":
 
 
 def store_lock() -> FileLock:
-    """Held while something is looked for and made, which two processes would otherwise both make."""
+    """Held while something is looked for and made, which two processes would otherwise both make: MLflow fails the
+    second to insert a data set."""
     return FileLock(CHECKOUT / ".mlflow.lock", timeout=60)
 
 
