@@ -175,7 +175,10 @@ def _mixed(table: Table) -> Stage:
     out = f"{table.predictions[0]}/{model}/${{item.seed}}"
     words = [f"{group}=${{item.way}} network=${{item.network}} seed=${{item.seed}} name={model}"]
     words += [f"predictions=[{','.join(table.predictions)}]"]
-    parts = [f"{_place(table, networks[0])}/${{item.network}}/${{item.seed}}"]
+    places = {network: _place(table, network) for network in networks}
+    if len({*places.values()}) == 1:
+        places = {"${item.network}": places[networks[0]]}
+    parts = [f"{place}/{network}/${{item.seed}}" for network, place in places.items()]  # a matrix has no place of its own
     if program == "mix":
         used = [part for way in ways for part in composed("mix", way)["components"] if "${network}" not in part]
         parts += _folders(table, used)
