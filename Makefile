@@ -26,11 +26,11 @@ SIDE_BY_SIDE := xargs -P $(JOBS) -I {} $(RUN) dvc --wait-for-lock repro --single
 # The stages of a dvc.yaml that a pattern names, side by side.
 stages = dvc stage list --name-only $(1) | { grep -E '(^|:)($(2))@' || true; } | $(SIDE_BY_SIDE)
 
-.PHONY: help repro pull release beyond later dynamic table2 table2-repeats ap faithful page bench costs publish search demo verify test test-all soak mistakes lint ui lock clean
+.PHONY: help repro pull release beyond later window table2 table2-repeats ap faithful page bench costs publish search demo verify test test-all soak mistakes lint ui lock clean
 .DEFAULT_GOAL := help
 
 # Targets in one checkout take turns, line by line: two that make the same result at once would end in DVC's "is busy".
-IN_TURN := repro pull beyond later dynamic table2 table2-repeats ap faithful page costs search bench
+IN_TURN := repro pull beyond later window table2 table2-repeats ap faithful page costs search bench
 ifneq ($(shell command -v flock),)
 $(IN_TURN): private SHELL := flock
 $(IN_TURN): private .SHELLFLAGS := .make.lock /bin/bash -eu -o pipefail -c
@@ -84,9 +84,9 @@ later: wiring  ## what came after the paper, after repro: caches, LSTM, Transfor
 	$(PAGE)
 	@cat reports/timeline/timeline.md reports/timeline/steps.md
 
-dynamic: wiring  ## networks with a window that learn as they read, after later
-	$(call stages,experiments/dynamic/dvc.yaml,adapt)
-	dvc repro experiments/dynamic/dvc.yaml
+window: wiring  ## what helps a network with a window, after later: direct connections, to learn as it reads
+	$(call stages,experiments/window/dvc.yaml,train|adapt)
+	dvc repro experiments/window/dvc.yaml
 	dvc repro --single-item experiments/later/dvc.yaml:timeline
 	$(PAGE)
 
@@ -111,8 +111,8 @@ ap: wiring  ## Table 2 on AP News itself, for those who have it (conf/corpus/ap.
 
 # glibc gives the memory of a full softmax, or of a deep network, back to the system after each step, and the next waits
 # for it: a tenth to a quarter of the time.
-faithful later dynamic search bench: export MALLOC_MMAP_THRESHOLD_ := 1000000000
-faithful later dynamic search bench: export MALLOC_TRIM_THRESHOLD_ := 1000000000
+faithful later window search bench: export MALLOC_MMAP_THRESHOLD_ := 1000000000
+faithful later window search bench: export MALLOC_TRIM_THRESHOLD_ := 1000000000
 FAITHFUL := $(foreach table,faithful faithful20 closest closest-full ascent,experiments/$(table)/dvc.yaml)
 faithful: wiring  ## Table 1 by the paper's own training procedure, as printed and by its closest variant, after repro
 	$(call stages,$(FAITHFUL),train|train_(without_direct|literal\w*))
