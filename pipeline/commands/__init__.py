@@ -60,7 +60,7 @@ def add_places(parser: Parser, formats: bool = True) -> None:
     add = parser.add_argument
     here = "default data/brown, here or in this checkout"
     add("--data", default=_nearest("data/brown"), type=Path, metavar="FOLDER", help=f"preprocessed corpus; {here}")
-    tables = "repeated: the first folder that has one; default predictions/table1, then beyond, then later"
+    tables = "repeated: the first folder that has one; default predictions/table1, then beyond, later, window, cache"
     add("--predictions", action="append", type=Path, metavar="FOLDER", help=f"where models are; {tables}")
     classes = "word classes of class-based n-grams; default clusters/brown"
     add("--clusters", default=_nearest("clusters/brown"), type=Path, metavar="FOLDER", help=classes)

@@ -95,7 +95,8 @@ class Table(Keys):
                 stages[name] = seeded if stage.startswith("train") else {0: f"{file}{stage}@{name}"}
         for name in (f"{network}-{way}" for network in self.mix.networks for way in self.mix.ways):
             stages[name] = {seed: f"{file}{self.mix.stage}@{name}-{seed}" for seed in self.seeds}
-        stages |= {name: {0: ""} for name in self.also}
+        for name in self.also:  # one seed, or all that are mixed here
+            stages[name] = dict.fromkeys(self.seeds if name in self.mix.networks else [0], "")
         return {name: stages[name] for name in [*(name for name in self.rows if name in stages), *stages]}
 
     def folders(self, name: str) -> list[Path]:

@@ -260,7 +260,7 @@ def _place(table: Table, model: str) -> str:
     """The first of a table's places in which some table makes a model."""
     for place in table.predictions:
         owner = next((other for other in tables().values() if other.predictions[0] == place), table)
-        if model in owner.names and owner.names[model] != {0: ""}:
+        if any(owner.names.get(model, {}).values()):
             return place
     raise InputError(f"{model} is made by no table in {', '.join(table.predictions)}")
 
