@@ -38,6 +38,13 @@ def cells(file: str, rows: str, values: str, form: str = ".1f") -> list[str]:
     return [re.sub(r"^0\.", ".", format(cell, form)) for line in zip(*columns, strict=True) for cell in line]
 
 
+def better(table: str, *says: str) -> list[str]:
+    """By how many per cent models are better than others, raw, on validation and test, and the intervals of these."""
+    rows = [f"reading == 'raw' and says == {each!r}" for each in says]
+    shown = ("100 * ours", "100 * low, 100 * high")
+    return [cell for row in rows for each in shown for cell in cells(f"claims/{table}/exploratory.csv", row, each)]
+
+
 def ratio(table: str, name: str, over: str, values: str = "test_raw, valid_raw") -> list[str]:
     return cells(f"{table}/{table}-ratios.csv", f"name == '{name}' and over == '{over}'", values, ".3f")
 
@@ -213,7 +220,13 @@ FIGURES = {
     ],
     "srilm": lambda: [*reached("faithful", "kn5-srilm", "both"), *reached("faithful20", "kn5-srilm", "both")],
     "steps": lambda: cells("timeline/steps.csv", "valid_share > -9", "100 * valid_share, 100 * test_share", ".0f"),
-    "cache": lambda: cells("cache/cache.csv", "name in ['kn5-cached', 'best-ngram-cached', 'mlp1-cached']", BOTH),
+    "cache": lambda: cells("cache/cache.csv", "name in ['kn5-cached', 'best-ngram-cached', 'mlp1-cached', 'awd-lstm-cached']", BOTH),
+    "bars": lambda: [
+        cell
+        for name in ("awd-lstm", "everything", "everything-adapting", "transformer")
+        for cell in cells("later/later.csv", f"name == '{name}'", "test, valid")
+    ],
+    "comparisons": lambda: better("later", "dynamic evaluation against a neural cache", "the Transformer against residual layers with direct connections"),
     "table2-model": lambda: [large[key] for key in "nhm"],
     "table2": lambda: [
         *ratio("table2", "large-mixed", "interpolated3", BOTH),
