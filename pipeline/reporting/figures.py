@@ -3,7 +3,6 @@
 import matplotlib
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 
 from pipeline.config.tables import KINDS
 from pipeline.reporting import style
@@ -173,38 +172,24 @@ def plane(features: np.ndarray, words: list[str], middle: bool = False) -> str:
 
 
 def timeline(built: pd.DataFrame) -> str:
-    """Test perplexity, with share, by year; a line through the best of what there was."""
-    with style.figure(8, 4.8) as figure:
+    """Test perplexity, with share, a model a line in the order of years; a step line through the best of what there was."""
+    place = np.arange(len(built))
+    best = built["test"].where(built["valid"] == built["valid"].cummin()).ffill()
+    with style.figure(8, 0.22 * len(built) + 1) as figure:
         axes = figure.add_subplot()
-        marks = dict(zip(KINDS, ("o", "s", "^"), strict=True))
-        for (kind, label), colour in zip(KINDS.items(), style.COLOURS, strict=False):
-            part = built[built["kind"] == kind]
-            axes.plot(part["year"], part["test"], marks[kind], color=colour, label=label)
-        by_year = built.sort_values(["year", "valid"]).groupby("year").first()
-        best = by_year[by_year["valid"] == by_year["valid"].cummin()]["test"]
-        path = best.reindex(by_year.index).ffill()
-        label = "the best so far, by validation"
-        axes.step(path.index, path, where="post", linewidth=1, color=style.INK, alpha=0.4, label=label)
-        axes.set_yscale("log")
+        for (kind, label), mark in zip(KINDS.items(), ("o", "s", "^"), strict=True):
+            part = built["kind"] == kind
+            axes.plot(built["test"][part], place[part], mark, label=label)
+        line = {"color": style.INK, "alpha": 0.4, "label": "the best so far, by validation"}
+        axes.stairs(best, np.arange(len(built) + 1) - 0.5, orientation="horizontal", baseline=None, **line)
+        for at, test in zip(place, built["test"], strict=True):
+            axes.annotate(f"{test:.0f}", (test, at), (6, -3), textcoords="offset points", fontsize=8)
+        axes.set_yticks(place, built["row"] + ", " + built["year"].astype(str), fontsize=8)
+        axes.set_ylim(len(built) - 0.5, -0.5)
+        axes.set_xscale("log")
         ticks = [tick for tick in (100, 125, 150, 175, 200, 250, 300, 350, 400) if tick < 1.1 * built["test"].max()]
-        axes.set_yticks(ticks, map(str, ticks))
+        axes.set_xticks(ticks, map(str, ticks))
         axes.minorticks_off()
-        axes.set_xlim(built["year"].min() - 1, built["year"].max() + 9)
-        axes.xaxis.get_major_locator().set_params(integer=True)
-        axes.set_xlabel("year of the paper that a model is from")
-        axes.set_ylabel("test perplexity on Brown, with share")
-        axes.legend(fontsize=9, loc="lower left")
-        _name_points(axes, built)
+        axes.set_xlabel("test perplexity on Brown, with share")
+        figure.legend(fontsize=9, loc="outside upper left", ncols=2)
         return style.svg(figure)
-
-
-def _name_points(axes: Axes, built: pd.DataFrame) -> None:
-    """Each model's name beside its point; below the names above it, where they would stand on one another."""
-    point = axes.figure.dpi / 72  # in pixels
-    placed: list[tuple[float, float]] = []
-    for _, line in built.sort_values("test", ascending=False).iterrows():
-        x, y = axes.transData.transform((line["year"], line["test"]))
-        low = min([y, *(other - 9 * point for near, other in placed if abs(near - x) < 150 * point)])
-        placed.append((x, low))
-        place = {"xytext": (5, 3 + (low - y) / point), "textcoords": "offset points", "fontsize": 8}
-        axes.annotate(f"{line['row']}, {line['test']:.0f}", (line["year"], line["test"]), **place)
