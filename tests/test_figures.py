@@ -220,13 +220,21 @@ FIGURES = {
     ],
     "srilm": lambda: [*reached("faithful", "kn5-srilm", "both"), *reached("faithful20", "kn5-srilm", "both")],
     "steps": lambda: cells("timeline/steps.csv", "valid_share > -9", "100 * valid_share, 100 * test_share", ".0f"),
-    "cache": lambda: cells("cache/cache.csv", "name in ['kn5-cached', 'best-ngram-cached', 'mlp1-cached', 'awd-lstm-cached']", BOTH),
+    "cache": lambda: [
+        cell
+        for name in ("kn5", "best-ngram", "mlp1", "awd-lstm")
+        for cell in cells("cache/cache.csv", f"name == '{name}-cached'", BOTH)
+    ],
     "bars": lambda: [
         cell
         for name in ("awd-lstm", "everything", "everything-adapting", "transformer")
         for cell in cells("later/later.csv", f"name == '{name}'", "test, valid")
     ],
-    "comparisons": lambda: better("later", "dynamic evaluation against a neural cache", "the Transformer against residual layers with direct connections"),
+    "comparisons": lambda: better(
+        "later",
+        "dynamic evaluation against a neural cache",
+        "the Transformer against residual layers with direct connections",
+    ),
     "table2-model": lambda: [large[key] for key in "nhm"],
     "table2": lambda: [
         *ratio("table2", "large-mixed", "interpolated3", BOTH),

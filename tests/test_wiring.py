@@ -101,7 +101,11 @@ DECIDING = {
     "pipeline/core/ngrams/kneser_ney.py": ("FALLBACK = (0.5,", "FALLBACK = (0.6,", COUNTED),  # discounts
     "pipeline/core/ngrams/bins.py": ("(1 + frequency)", "(2 + frequency)", COUNTED),
     "pipeline/core/readers/brown.py": (r"(\S+)/\S+", r"(\S+?)/\S+", {"preprocess"}),  # the tokeniser
-    "pipeline/core/families/lstm.py": ("batch_first=True", "batch_first=bool(1)", {"train_lstm", "train_mingru", "adapt"}),
+    "pipeline/core/families/lstm.py": (
+        "batch_first=True",
+        "batch_first=bool(1)",
+        {"train_lstm", "train_mingru", "adapt"},
+    ),
     "pipeline/core/common/evaluation.py": ("share == 0", "share <= 0", {"everything"}),  # the share
 }
 

@@ -176,9 +176,9 @@ def _mixed(table: Table) -> Stage:
     words = [f"{group}=${{item.way}} network=${{item.network}} seed=${{item.seed}} name={model}"]
     words += [f"predictions=[{','.join(table.predictions)}]"]
     places = {network: _place(table, network) for network in networks}
-    if len({*places.values()}) == 1:
+    if len({*places.values()}) == 1:  # else each stands for itself, as a matrix has no place of its own
         places = {"${item.network}": places[networks[0]]}
-    parts = [f"{place}/{network}/${{item.seed}}" for network, place in places.items()]  # a matrix has no place of its own
+    parts = [f"{place}/{network}/${{item.seed}}" for network, place in places.items()]
     if program == "mix":
         used = [part for way in ways for part in composed("mix", way)["components"] if "${network}" not in part]
         parts += _folders(table, used)

@@ -20,7 +20,8 @@ from pipeline.running import paper
 if TYPE_CHECKING:  # n-grams don't wait for torch
     from pipeline.core.networks.base import Network
 
-TABLES = tuple(Path("predictions", table) for table in ("table1", "beyond", "later", "window", "cache"))  # the first that has a model
+# the first that has a model
+TABLES = tuple(Path("predictions", table) for table in ("table1", "beyond", "later", "window", "cache"))
 STAGES = ("train", "ngram", "mix")  # whose results are models
 
 

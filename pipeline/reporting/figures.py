@@ -172,7 +172,7 @@ def plane(features: np.ndarray, words: list[str], middle: bool = False) -> str:
 
 
 def timeline(built: pd.DataFrame) -> str:
-    """Test perplexity, with share, a model a line in the order of years; a step line through the best of what there was."""
+    """Test perplexity, with share, a model a line in the order of years, and the best of what there was."""
     place = np.arange(len(built))
     best = built["test"].where(built["valid"] == built["valid"].cummin()).ffill()
     with style.figure(8, 0.22 * len(built) + 1) as figure:

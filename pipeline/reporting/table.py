@@ -21,12 +21,12 @@ from pipeline.data.weights import parameters
 BOTH = ("valid", "test")
 YARDSTICK, TRIGRAM = "kn5", "interpolated3"  # the rows that ratios are to
 ENDS = ("low", "high")  # of an interval
-WHOLE = ["n", "c", "h", "m", "seeds"]
-NEWER = {"context": float, "parameters": "Int64", "train_se": float}  # columns that tables of before 2026-11-27 lack
-FIGURES = ["train", *(f"{split}{end}" for end in ("_raw", "_raw_sd", "", "_sd", "_seen") for split in BOTH)]
+WHOLE = ["n", "c", "h", "m", "seeds", "parameters"]
+FIGURES = ["train_se", "train", *(f"{split}{end}" for end in ("_raw", "_raw_sd", "", "_sd", "_seen") for split in BOTH)]
 FIGURES += [f"paper_{split}" for split in SPLITS]
-NAMES = ["row", "model", "n", "c", "h", "m", "direct", "mix", "seeds", *NEWER, *FIGURES]  # in the order of the CSV file
-TYPES = dict.fromkeys(WHOLE, "Int64") | dict.fromkeys(FIGURES, float)
+# in the order of the CSV file
+NAMES = ["row", "model", "n", "c", "h", "m", "direct", "mix", "seeds", "context", "parameters", *FIGURES]
+TYPES = dict.fromkeys(WHOLE, "Int64") | dict.fromkeys(["context", *FIGURES], float)
 
 
 def build(table: Table, corpus: Corpus) -> pd.DataFrame:
@@ -40,7 +40,7 @@ def build(table: Table, corpus: Corpus) -> pd.DataFrame:
     corpus.
     """
     lines = {name: line(name, table, corpus) for name in table.names}
-    return pd.DataFrame.from_dict(lines, orient="index").rename_axis("name").astype(TYPES | NEWER)
+    return pd.DataFrame.from_dict(lines, orient="index").rename_axis("name").astype(TYPES)
 
 
 def line(name: str, table: Table, corpus: Corpus) -> dict[str, object]:
