@@ -84,8 +84,9 @@ later: wiring  ## what came after the paper, after repro: caches, LSTM, Transfor
 	$(PAGE)
 	@cat reports/timeline/timeline.md reports/timeline/steps.md
 
-window: wiring  ## what helps a network with a window, after later: direct connections, to learn as it reads
-	$(call stages,experiments/window/dvc.yaml,train|adapt)
+window: wiring  ## what helps a network with a window, after later: residual layers, direct connections, to learn as it reads
+	$(call stages,experiments/window/dvc.yaml,train)
+	$(call stages,experiments/window/dvc.yaml,adapt)
 	dvc repro experiments/window/dvc.yaml
 	dvc repro --single-item experiments/later/dvc.yaml:timeline
 	$(PAGE)

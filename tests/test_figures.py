@@ -233,7 +233,7 @@ FIGURES = {
     "comparisons": lambda: better(
         "later",
         "dynamic evaluation against a neural cache",
-        "the Transformer against residual layers with direct connections",
+        "the Transformer against minGRU",
     ),
     "table2-model": lambda: [large[key] for key in "nhm"],
     "table2": lambda: [

@@ -42,7 +42,7 @@ def learning(
     settings: Settings, network: Network, ids: Mapping[str, np.ndarray], mark: int, watch: Watcher
 ) -> tuple[dict[str, np.ndarray], dict]:
     """log P (T,) of valid and test while learning from them, by the rate and decay that are best on the words tried;
-    and these two.
+    and these two. Rates are tried in rising order, until one is worse than the one before.
 
     settings: conf/adapt; ids: of train, valid and test. Raises UnusableError where no rate is better than no model.
     """
@@ -55,11 +55,14 @@ def learning(
         return dynamic.log_probabilities(network, part, before(ids, split), mark, roots, *rule)
 
     losses = {}
-    for rule in product(settings.rates, settings.decays):
-        loss = -learned("valid", settings.tried, *rule).mean(dtype=np.float64)
-        losses[rule] = loss if np.isfinite(loss) else np.inf
-        watch.note("rule tried", rate=rule[0], decay=rule[1], nats=loss, words=settings.tried)
-    rate, decay = min(losses, key=losses.get)
+    for highest in sorted(settings.rates):
+        for rule in product([highest], settings.decays):
+            loss = -learned("valid", settings.tried, *rule).mean(dtype=np.float64)
+            losses[rule] = loss if np.isfinite(loss) else np.inf
+            watch.note("rule tried", rate=rule[0], decay=rule[1], nats=loss, words=settings.tried)
+        rate, decay = min(losses, key=losses.get)
+        if rate < highest:
+            break  # still higher rates are worse still
     if not losses[rate, decay] < np.log(len(network.b)):
         raise UnusableError("rates", rates=list(settings.rates))
     return {split: learned(split, None, rate, decay) for split in ("valid", "test")}, {"rate": rate, "decay": decay}
