@@ -175,9 +175,10 @@ def _mixed(table: Table) -> Stage:
     out = f"{table.predictions[0]}/{model}/${{item.seed}}"
     words = [f"{group}=${{item.way}} network=${{item.network}} seed=${{item.seed}} name={model}"]
     words += [f"predictions=[{','.join(table.predictions)}]"]
-    places = {network: _place(table, network) for network in networks}
-    if len({*places.values()}) == 1:  # else each stands for itself, as a matrix has no place of its own
-        places = {"${item.network}": places[networks[0]]}
+    first = _place(table, networks[0])
+    places = {network: _place(table, network, first) for network in networks}
+    if {*places.values()} == {first}:  # else each stands for itself, as a matrix has no place of its own
+        places = {"${item.network}": first}
     parts = [f"{place}/{network}/${{item.seed}}" for network, place in places.items()]
     if program == "mix":
         used = [part for way in ways for part in composed("mix", way)["components"] if "${network}" not in part]
@@ -256,12 +257,14 @@ def _folders(table: Table, parts: Iterable[str], own: Iterable[str] = ()) -> lis
     return [place if len(seeds[name]) > 1 else f"{place}/{min(seeds[name])}" for name, place in places.items()]
 
 
-def _place(table: Table, model: str) -> str:
-    """The first of a table's places in which some table makes a model."""
+def _place(table: Table, model: str, default: str = "") -> str:
+    """The first of a table's places in which some table makes a model; if none does, `default` where it is given."""
     for place in table.predictions:
         owner = next((other for other in tables().values() if other.predictions[0] == place), table)
         if any(owner.names.get(model, {}).values()):
             return place
+    if default:
+        return default
     raise InputError(f"{model} is made by no table in {', '.join(table.predictions)}")
 
 
