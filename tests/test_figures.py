@@ -38,20 +38,13 @@ def cells(file: str, rows: str, values: str, form: str = ".1f") -> list[str]:
     return [re.sub(r"^0\.", ".", format(cell, form)) for line in zip(*columns, strict=True) for cell in line]
 
 
-def better(table: str, *says: str) -> list[str]:
-    """By how many per cent models are better than others, raw, on validation and test, and the intervals of these."""
-    rows = [f"reading == 'raw' and says == {each!r}" for each in says]
-    shown = ("100 * ours", "100 * low, 100 * high")
-    return [cell for row in rows for each in shown for cell in cells(f"claims/{table}/exploratory.csv", row, each)]
-
-
 def ratio(table: str, name: str, over: str, values: str = "test_raw, valid_raw") -> list[str]:
     return cells(f"{table}/{table}-ratios.csv", f"name == '{name}' and over == '{over}'", values, ".3f")
 
 
-def claim(table: str, says: str, whose: str, form: str = ".1f") -> list[str]:
+def claim(table: str, says: str, whose: str, form: str = ".1f", file: str = "claims") -> list[str]:
     rows = f"reading == 'raw' and says == {says!r}"
-    return cells(f"claims/{table}/claims.csv", rows, f"100 * {whose}", form)
+    return cells(f"claims/{table}/{file}.csv", rows, f"100 * {whose}", form)
 
 
 def tables(name: str) -> pd.DataFrame:
@@ -230,11 +223,12 @@ FIGURES = {
         for name in ("awd-lstm", "everything", "everything-adapting", "transformer")
         for cell in cells("later/later.csv", f"name == '{name}'", "test, valid")
     ],
-    "comparisons": lambda: better(
-        "later",
-        "dynamic evaluation against a neural cache",
-        "the Transformer against minGRU",
-    ),
+    "comparisons": lambda: [
+        cell
+        for says in ("dynamic evaluation against a neural cache", "the Transformer against minGRU")
+        for whose in ("ours", "low, 100 * high")
+        for cell in claim("later", says, whose, file="exploratory")
+    ],
     "table2-model": lambda: [large[key] for key in "nhm"],
     "table2": lambda: [
         *ratio("table2", "large-mixed", "interpolated3", BOTH),
