@@ -26,7 +26,7 @@ SIDE_BY_SIDE := xargs -P $(JOBS) -I {} $(RUN) dvc --wait-for-lock repro --single
 # The stages of a dvc.yaml that a pattern names, side by side.
 stages = dvc stage list --name-only $(1) | { grep -E '(^|:)($(2))@' || true; } | $(SIDE_BY_SIDE)
 
-.PHONY: help repro pull release beyond later window table2 table2-repeats ap faithful page bench costs publish search demo verify test test-all soak mistakes lint ui lock clean
+.PHONY: help install repro pull release beyond later window table2 table2-repeats ap faithful page bench costs publish search demo verify test test-all soak mistakes lint ui lock clean
 .DEFAULT_GOAL := help
 
 # Targets in one checkout take turns, line by line: two that make the same result at once would end in DVC's "is busy".
@@ -48,6 +48,8 @@ help:  ## this list
 wiring: .venv/installed
 	@test -e .git || dvc config --local core.no_scm true  # an unpacked archive
 	@python -m pipeline.commands wiring
+
+install: .venv/installed  ## the environment alone, in .venv
 
 repro: wiring  ## the whole pipeline on all cores: download, train, mix, report
 	dvc repro preprocess

@@ -53,7 +53,7 @@ def main(config: Page) -> None:
     text = environment.get_template("page.md.j2").render(
         tables=tables,
         others=[name for name in tables.sections if name not in PROSE],
-        verdict=prose.between(Path(config.verdict), "verdict"),
+        words={name: prose.between(Path(page), name) for name, page in config.words.items()},
         splits=splits(genres, config.imaginative, best.name),
         best=best.to_dict(),
         genres=laid_out(tables.read("genres.csv"), VIEWS["genres"] | {labels[name]: name for name in config.genres}),
@@ -148,7 +148,7 @@ def head_of(column: str) -> str:
 def sections_of(text: str) -> list[tuple[str, str, Markup]]:
     """Id, title and HTML of each section of a Markdown text, `## ID: TITLE`, that has anything to show."""
     sections = re.findall(r"^## ([\w-]+): (.+?)\n(.*?)(?=^## |\Z)", text, re.DOTALL | re.MULTILINE)
-    rendered = [(name, title, Markup(MarkdownIt().render(part))) for name, title, part in sections]
+    rendered = [(name, title, Markup(MarkdownIt().enable("table").render(part))) for name, title, part in sections]
     return [each for each in rendered if re.search("<(table|figure|pre)", each[2])]
 
 

@@ -48,11 +48,21 @@ def main(config: Preprocess) -> None:
         if unknown > config.most_unknown:
             raise InputError(f"corpus.raw={corpus.raw}: {said}; {remedy}, or take it as it is with most_unknown=1")
         log.warning("%s; %s", said, remedy)
-    out, unused = Path(config.out), {key for key in ("drop_repeats", "normalise") if not getattr(corpus, key)}
+    out, unused = (
+        Path(config.out),
+        {key for key in ("drop_repeats", "normalise", "shuffle") if not getattr(corpus, key)},
+    )
     given = corpus.model_dump(exclude=unused)  # results stay as they were before these were there
     write_corpus(out, Corpus(built.vocabulary, **built.splits, texts=built.texts, counts=built.counts))
     Record("preprocess", corpus.name, 0, {"corpus": given}, built.counts["digest"]).write(out)
     sizes = ", ".join(f"{value:,} {key}" for key, value in built.measured.items())
+    if built.texts["name"].nunique() > 1 and not any(corpus.splits.values()):
+        order = (
+            f"in a random order (corpus.shuffle={corpus.shuffle})"
+            if corpus.shuffle
+            else "in their order of name or date"
+        )
+        log.info("%s: texts %s, then cut into training, validation and test", corpus.name, order)
     rates = ", ".join(f"{rate:.1%} of {split}" for split, rate in built.counts["unknown_rate"].items())
     log.info("%s: %s; unknown: %s", corpus.name, sizes, rates)
 

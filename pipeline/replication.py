@@ -28,12 +28,12 @@ def main(config: Replication) -> None:
         for name, each in registry.items()
         if each.same_corpus and each.short and (reports / each.csv).is_file()
     }
-    shorts = {each.column: each.short for name in rows if (each := registry[name]).column}
-    trained = {registry[name].column: its for name, its in rows.items() if registry[name].column}
-    built = columns(trained, config.more)
-    spent = costs.read(reports / "costs.csv")
-    for name in (name for name in rows if registry[name].column):
-        built[f"{registry[name].column}_minutes"] = costs.minutes(spent, name)
+    spent, beside = costs.read(reports / "costs.csv"), [name for name in config.trainings if name in rows]
+    column = {name: registry[name].column or name for name in beside}
+    shorts = {column[name]: registry[name].short for name in beside}
+    built = columns({column[name]: rows[name] for name in beside}, config.more)
+    for name in beside:
+        built[f"{column[name]}_minutes"] = costs.minutes(spent, name)
     out.mkdir(parents=True, exist_ok=True)
     for name, frame, view in (
         ("replication", built, views.replication(shorts)),
@@ -41,7 +41,7 @@ def main(config: Replication) -> None:
         ("yardsticks", yardsticks(registry, rows, config.yardsticks), VIEWS["yardsticks"]),
         ("distance", distance(registry, rows, reports), VIEWS["distance"]),
     ):
-        frame.to_csv(out / f"{name}.csv", float_format="%.4f")
+        frame.to_csv(out / f"{name}.csv", float_format="%.6f")
         (out / f"{name}.md").write_text(markdown(laid_out(frame, view)), encoding="utf-8")
     log.info("%d rows in %s", len(built), out / "replication.md")
 

@@ -42,8 +42,10 @@ def ratio(table: str, name: str, over: str, values: str = "test_raw, valid_raw")
     return cells(f"{table}/{table}-ratios.csv", f"name == '{name}' and over == '{over}'", values, ".3f")
 
 
-def claim(table: str, says: str, whose: str, form: str = ".1f", file: str = "claims") -> list[str]:
-    rows = f"reading == 'raw' and says == {says!r}"
+def claim(
+    table: str, says: str, whose: str, form: str = ".1f", file: str = "claims", reading: str = "raw"
+) -> list[str]:
+    rows = f"reading == {reading!r} and says == {says!r}"
     return cells(f"claims/{table}/{file}.csv", rows, f"100 * {whose}", form)
 
 
@@ -160,6 +162,8 @@ FIGURES = {
         *(cell for file in ("ascent/ascent.csv", "table1.csv") for cell in cells(file, "name == 'mlp9'", BOTH)),
     ],
     "ascent-reached": lambda: reached("ascent"),
+    "ascent-behind": lambda: behind("ascent"),
+    "closest-behind": lambda: behind("closest"),
     "text-order": lambda: [
         cell
         for name in ("mlp5", "mlp9")
@@ -167,6 +171,13 @@ FIGURES = {
         for cell in cells(f"faithful/{file}.csv", f"name == '{row}'", BOTH)
     ],
     "recipe": lambda: reached("table1"),
+    "share": lambda: cells(
+        "replication.csv", "name in ('mlp1', 'class500-3')", "100 * (1 - recipe_test_share / recipe_test)", ".0f"
+    ),
+    "headline-with-share": lambda: [
+        *claim("table1", f"{HEADLINE}, by each reading", "ours", reading="with share"),
+        *claim("table1", HEADLINE, "ours"),
+    ],
     "closest-headline": lambda: [*claim("closest", HEADLINE, "ours"), *claim("closest", HEADLINE, "paper", ".0f")],
     "recipe-headline": lambda: claim("table1", HEADLINE, "ours"),
     "cite": lambda: [

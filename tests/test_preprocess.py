@@ -198,4 +198,15 @@ def test_names_of_files_need_not_be_utf8(tmp_path):
     (tmp_path / "text").mkdir()
     for k in range(3):
         (tmp_path / "text" / os.fsdecode(b"caf\xe9_%d.txt" % k)).write_text("It rained. " * 50)
-    assert preprocessed(tmp_path, "corpus.rare=0").texts["name"].iloc[0] == r"caf\udce9_0.txt"
+    assert preprocessed(tmp_path, "corpus.rare=0", "corpus.shuffle=0").texts["name"].iloc[0] == r"caf\udce9_0.txt"
+
+
+def test_files_stand_in_a_random_order_of_a_seed_unless_that_of_names_is_asked_for(tmp_path):
+    (tmp_path / "text").mkdir()
+    for name in (names := [f"{k}.txt" for k in range(9)]):
+        (tmp_path / "text" / name).write_text("It rained. " * 50)
+    orders = [
+        preprocessed(tmp_path, "corpus.rare=0", *given).texts["name"].drop_duplicates().tolist()
+        for given in ([], [], ["corpus.shuffle=2"], ["corpus.shuffle=0"])
+    ]
+    assert orders[0] == orders[1] != orders[2] and sorted(orders[0]) == sorted(orders[2]) == orders[3] == names

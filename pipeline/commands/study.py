@@ -1,8 +1,8 @@
 """A table of a text of one's own: n-grams, two networks and their mixtures with the trigram, trained and compared.
 
-The text is a file, or a folder of files in the order of their names; its first 80 % train, then 10 % each validate and
-test. Every command that is run is printed, so that each can be repeated with other values. The last lines hold each
-model against Kneser-Ney 5, with intervals.
+The text is a file, or a folder of files, which are put in a random order (corpus.shuffle=0: that of their names); its
+first 80 % train, then 10 % each validate and test. Every command that is run is printed, so that each can be repeated
+with other values. The last lines hold each model against Kneser-Ney 5, with intervals.
 """
 
 import argparse

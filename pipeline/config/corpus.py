@@ -66,6 +66,7 @@ class Corpus(Keys):
     encoding: Annotated[str, AfterValidator(_encoding)] = Field(description="such as utf-8, utf-16 or latin-1")
     normalise: bool = Field(description="to Unicode's form NFC, in which é is one character, however it was typed")
     marks: list[Literal["paragraph", "text"]] = Field(description="after which a mark stands")
+    shuffle: Count = Field(0, description="the seed of a random order of the files; 0: by name")
     texts: Count = Field(description="only the first so many; 0 for all")
     fold: bool = Field(description="lower case, and one symbol for every word with a digit")
     drop_repeats: Count = Field(description="leave out sentences that runs of so many words repeat; 0: none")
@@ -89,6 +90,8 @@ class Corpus(Keys):
     def _fit(self) -> "Corpus":
         if not self.raw:
             raise ValueError("corpus.raw: give the file or folder to read")
+        if self.shuffle and self.packed:
+            raise ValueError("corpus.shuffle: only for texts that are a file each, not for a packed corpus")
         if any(self.splits.values()):
             if len(self.splits) < 3 or not all(self.splits.values()):
                 raise ValueError("corpus.splits: a file for each of train, valid and test, or for none")

@@ -230,6 +230,7 @@ class Replication(Stage):
     """conf/replication.yaml."""
 
     yardsticks: dict[str, Text] = Field(description="n-grams, each with the row whose figures are the paper's of it")
+    trainings: list[Text] = Field(description="tables whose networks stand side by side")
     later: Text = Field(description="the table of what came after the paper")
     more: list[Text] = Field(description="rows that the paper does not print")
     tables: InFolder = Field(description="the folder of the lists of tables")
@@ -253,7 +254,7 @@ class Page(Stage):
     genres: list[Text] = Field(description="the models drawn genre by genre")
     imaginative: list[Text] = Field(description="the genres of imaginative prose")
     grids: dict[str, Text] = Field(description="maps by n and h: title and file in `reports`")
-    verdict: Text = Field(description="the page with the answer in words, between its marks")
+    words: dict[str, Text] = Field(description="of pages what stands between two marks, which this one says too")
     prose: list[Text] = Field(description="pages between whose marks tables of `reports` are put")
     tables: InFolder = Field(description="the folder of the lists of tables")
     reports: InFolder = Field(description="the folder of tables and figures that is read")

@@ -36,7 +36,9 @@ class Tables:
         self.sections: dict[str, list[str]] = {}  # of the page, each with its tables
         for name, each in self.listed.items():
             self.sections.setdefault(each.section or name, []).append(name)
-        self.trainings = [name for name, each in self.listed.items() if each.column]  # of Table 1
+        self.trainings = [
+            name for name, each in self.listed.items() if each.column
+        ]  # of Table 1, with a picture of each
         self.called: dict[str, str] = {}  # each model, by the first table that has a label for it
         for rows in reversed(self.rows.values()):
             shared = rows["row"].duplicated(keep=False)
@@ -90,8 +92,9 @@ class Tables:
 
     def replication(self) -> pd.DataFrame:
         """Table 1 as printed and by each training."""
-        shorts = {self.listed[name].column: self.listed[name].short for name in self.trainings}
         rows = self.read("replication.csv")
+        shorts = {each.column or name: each.short for name, each in self.listed.items()}
+        shorts = {whose: short for whose, short in shorts.items() if f"{whose}_minutes" in rows}
         rows["shape"] = [shape(row) for row in rows.to_dict("records")]
         view = {head: cell for head, cell in replication(shorts).items() if head not in ("n", "c", "h", "m")}
         return laid_out(rows, view | {"row": "row (shape)"})
@@ -103,6 +106,7 @@ class Tables:
             return lines
         lines = lines[lines["over"] == over].rename(columns=SPLIT_NAMES)
         counts = lines.pivot(index="training", columns="reading", values=["validation", "test"]).astype(str)
+        counts = counts.loc[lines["training"].unique()]  # in the order of the registry
         return counts.set_axis([", ".join(head) for head in counts], axis=1).reset_index()
 
     def claims(self, name: str) -> Iterator[tuple[str, pd.DataFrame, str]]:

@@ -1,5 +1,6 @@
 """The texts of a corpus in files: which files, in which order, and their lines."""
 
+import random
 import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -15,7 +16,7 @@ LONGEST = 1 << 20  # characters of a line that are read at a time, and of a word
 def texts_of(
     corpus: Settings, watch: Watcher, pieces: Callable[[Iterable[str]], Iterator[Piece]], symbols: str = ""
 ) -> Iterator[tuple[str, Iterator[Piece]]]:
-    """Name and pieces of each text, in the order of the stream: files by name, or a file a split.
+    """Name and pieces of each text, in the order of the stream; see files.
 
     corpus: conf/corpus; pieces: of the lines of one text; symbols: the pattern of what a reader would misread, a symbol
     of ours. Raises UnusableError where there are no such files, and for such a symbol.
@@ -29,7 +30,7 @@ def texts_of(
 
 
 def files(corpus: Settings) -> list[Path]:
-    """The texts' files: by name, or a file a split."""
+    """The texts' files: by name or in a random order, or a file a split."""
     raw = Path(corpus.raw)
     there = sorted(path for path in raw.rglob("*") if path.is_file()) if raw.is_dir() else [raw]
     names = [path.name for path in there]
@@ -37,6 +38,8 @@ def files(corpus: Settings) -> list[Path]:
         paths = [path for path in there if path == raw or re.fullmatch(corpus.files, path.name)]
         if not paths:
             raise UnusableError("no file", key="files", pattern=corpus.files, names=names, count=0)
+        if corpus.shuffle:
+            random.Random(corpus.shuffle).shuffle(paths)
         return paths
     chosen = []
     for split in SPLITS:
