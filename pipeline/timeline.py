@@ -69,7 +69,7 @@ def lines(config: Timeline) -> pd.DataFrame:
 
 def trials(reports: Path, grid: str) -> int:
     """How many trainings a search made, by its name in conf/searches.yaml."""
-    file = reports / f"search-{grid}.csv"
+    file = reports / "searches" / f"{grid}.csv"
     if not file.is_file():
         raise InputError(f"no {file}, which a row's `search` names: run `make search GRID={grid}`")
     return len(pd.read_csv(file))

@@ -171,15 +171,15 @@ def test_a_path_that_no_address_can_hold_is_named(tmp_path, monkeypatch, sign):
 
 def test_a_grid_is_published_by_its_table(copied):
     """Once, a run with its jobs below."""
-    (copied / "reports").mkdir()
+    (copied / "reports" / "searches").mkdir(parents=True)
     table = "job,model.h,+search,valid,valid_seen\n0,2,depth,30.25,28\n1,4,depth,,\n"
-    (copied / "reports" / "search-depth.csv").write_text(table)
+    (copied / "reports" / "searches" / "depth.csv").write_text(table)
     for _ in range(2):
         publish(copied)
     client = tracking.open_store()
     experiment = client.get_experiment_by_name(EXPERIMENT).experiment_id
     (parent,) = client.search_runs([experiment], "tags.stage = 'sweep'")
-    assert parent.info.run_name == "search-depth" and parent.data.metrics["best_valid"] == 30.25
+    assert parent.info.run_name == "search depth" and parent.data.metrics["best_valid"] == 30.25
     jobs = client.search_runs([experiment], f"tags.`{tracking.PARENT}` = '{parent.info.run_id}'")
     by_h = {run.data.params["model.h"]: run.data.metrics for run in jobs}
     assert by_h == {"2": {"valid": 30.25, "valid_seen": 28}, "4": {}} and len(jobs) == 2

@@ -48,7 +48,7 @@ def test_a_shipped_search_composes(search):
         given = [f"{key}={values[corner]}" for key, values in grid.items()]
         assert settings("train", f"+search={search}", *given).score_train is False
     written = HydraConfig.get()
-    assert written.callbacks.grid.table == f"reports/search-{search}.csv"
+    assert written.callbacks.grid.table == f"reports/searches/{search}.csv"
     assert written.sweeper.params == {key: ", ".join(map(str, values)) for key, values in grid.items()}
 
 

@@ -48,7 +48,8 @@ def tables(tmp_path):
     spent = {"train-three-0": ("train", 60), "train_on-three-1": ("train", 180), "mix-one-0": ("mix", 60)}
     lines = [("first", stage, item, seconds) for item, (stage, seconds) in spent.items()]
     pd.DataFrame(lines, columns=["table", "stage", "item", "seconds"]).to_csv(tmp_path / "costs.csv", index=False)
-    pd.DataFrame({"job": range(8)}).to_csv(tmp_path / "search-some.csv", index=False)
+    (tmp_path / "searches").mkdir()
+    pd.DataFrame({"job": range(8)}).to_csv(tmp_path / "searches" / "some.csv", index=False)
     return tmp_path
 
 
@@ -100,6 +101,6 @@ def test_slips_are_named(tables):
 
 
 def test_a_search_that_left_no_table_is_named(tables):
-    (tables / "search-some.csv").unlink()
-    with pytest.raises(InputError, match=r"no .*search-some\.csv.*make search GRID=some"):
+    (tables / "searches" / "some.csv").unlink()
+    with pytest.raises(InputError, match=r"no .*searches/some\.csv.*make search GRID=some"):
         timeline.lines(config(tables))

@@ -80,7 +80,7 @@ def _grid(name: str, keys: dict[str, Any]) -> dict[str, Any]:
     """A search as Hydra has it."""
     shared = {key: value for key, value in keys.items() if key != "vary"}
     params = {key: ", ".join(map(str, values)) for key, values in keys.get("vary", {}).items()}
-    own = {"sweeper": {"params": params}, "callbacks": {"grid": {"table": f"reports/search-{name}.csv"}}}
+    own = {"sweeper": {"params": params}, "callbacks": {"grid": {"table": f"reports/searches/{name}.csv"}}}
     return {"score_train": False, **shared, "hydra": own}
 
 

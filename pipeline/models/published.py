@@ -45,7 +45,7 @@ def publish(root: Path, names: list[str] | None) -> None:
     if unknown := [name for name in chosen if name not in folders]:
         raise InputError(f"--models: {', '.join(unknown)} can't be served; there are: {', '.join(folders) or 'none'}")
     runs = {folder: publisher.run_of(folder) for folder in tqdm(publisher.made, desc="runs", disable=None)}
-    grids = sorted((root / "reports").glob("search-*.csv"))
+    grids = sorted((root / "reports" / "searches").glob("*.csv"))
     for table in grids:
         publisher.publish_grid(table)
     print(f"{len(runs)} runs and {len(grids)} grids in MLflow")
@@ -115,12 +115,12 @@ class Publisher:
     def publish_grid(self, table: Path) -> None:
         """A grid of conf/searches.yaml by its table: a run with its jobs below, if the multirun's own is not there."""
         searches = self.root / "conf" / groups.LISTED["search"]
-        asked = OmegaConf.load(searches).get(table.stem.removeprefix("search-")) if searches.is_file() else None
+        asked = OmegaConf.load(searches).get(table.stem) if searches.is_file() else None
         data = self.root / ((asked or {}).get("data") or f"data/{BROWN}")
         if self._complete(data, sweep.digest(table)):
             return
         jobs, experiment = pd.read_csv(table, dtype=str), tracking.open_experiment(self.client, data)
-        parent = tracking.create(self.client, experiment, table.stem, {"stage": "sweep"})
+        parent = tracking.create(self.client, experiment, f"search {table.stem}", {"stage": "sweep"})
         for job in jobs.to_dict("records"):
             name, tags = f"{table.stem} {job.pop('job')}", {"stage": "train", tracking.PARENT: parent}
             with mlflow.start_run(tracking.create(self.client, experiment, name, tags)):
