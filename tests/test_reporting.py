@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import made, settings
+from conftest import made
 from pydantic import ValidationError
 
 from pipeline import report
@@ -157,15 +157,6 @@ def test_a_row_without_predictions_names_the_stage_to_run(models, corpus):
     ):
         with pytest.raises(InputError, match=f"no predictions of .*: run `dvc repro {stage}`"):
             table.build(listed(models, **changes), corpus)
-
-
-@pytest.mark.parametrize(
-    ("slip", "says"),
-    [("name=a/b", "name=a/b: "), ("table.yardsticks=[kn5,kn5]", "yardsticks=.*: give none twice")],
-)
-def test_slips_of_a_report_are_named(slip, says):
-    with pytest.raises(InputError, match=says):
-        settings("report", slip)
 
 
 def test_a_row_that_nothing_makes_and_predictions_of_another_corpus_are_refused(models, corpus):
