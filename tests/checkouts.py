@@ -21,16 +21,21 @@ def copy_of_checkout(folder: Path) -> None:
     subprocess.run(["git", "init", "--quiet"], cwd=folder, check=True)
 
 
-def take_for_done(repo: Repo, stages: Iterable[PipelineStage]) -> None:
-    """Puts files that say nothing in the place of what stages need and make, and writes their locks."""
+def fill(stages: Iterable[PipelineStage]) -> None:
+    """Puts files that say nothing in the place of what stages need and make."""
+    for path in (Path(each.fs_path) for stage in stages for each in (*stage.outs, *stage.deps)):
+        if path.suffix or path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.touch()
+        else:
+            path.mkdir(parents=True)
+            (path / "result").write_text(str(path))
+
+
+def take_for_done(repo: Repo, stages: list[PipelineStage]) -> None:
+    """Writes the locks of stages whose files say nothing."""
+    fill(stages)
     with repo.lock:
-        for path in (Path(each.fs_path) for stage in stages for each in (*stage.outs, *stage.deps)):
-            if path.suffix or path.exists():
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.touch()
-            else:
-                path.mkdir(parents=True)
-                (path / "result").write_text(str(path))
         for stage in stages:
             stage.save()
             stage.dump(update_pipeline=False)

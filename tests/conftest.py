@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -12,19 +13,24 @@ import torch
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import OmegaConf
 from safetensors.torch import save_file
+from tiny import FEW, RESULTS, words
 
-from pipeline import download, preprocess
 from pipeline.config import check, groups
 from pipeline.config.base import ROOT, Keys
 from pipeline.config.network import Architecture
 from pipeline.core.networks import registry
-from pipeline.data.corpus import Corpus, read_corpus
+from pipeline.data.corpus import SPLITS, Corpus, read_corpus
 from pipeline.data.predictions import write_predictions
 from pipeline.data.record import Record
 
 torch.set_num_threads(1)
 os.environ["MLFLOW_TRACKING_URI"] = "sqlite:////dev/null/mlflow.db"  # a stage that a test calls tracks nothing
-FEW = ["corpus.texts=20", "corpus.train=0.7", "corpus.valid=0.15"]
+ROWS = """
+same_corpus: true
+rows:
+  mlp9: {row: MLP9, train: 175, valid: 280, test: 276}
+  kn3: {row: Kneser-Ney}
+"""
 
 
 def composed(stage: str, *overrides: str) -> dict:
@@ -40,6 +46,11 @@ def composed(stage: str, *overrides: str) -> dict:
 def settings(stage: str, *overrides: str) -> Keys:
     """The settings of a stage, composed and checked as the stage does it."""
     return check.settings(stage, composed(stage, *overrides))
+
+
+def run(stage: str, *overrides: object) -> None:
+    """Runs a stage in this process."""
+    import_module(f"pipeline.{stage}").main(settings(stage, *map(str, overrides)))
 
 
 def changed(settings: Keys, **values) -> Keys:
@@ -70,7 +81,7 @@ def brown_raw(tmp_path_factory) -> Path:
     out = tmp_path_factory.mktemp("raw") / "brown"
     here = ROOT / "data" / "raw" / "brown"
     given = [f"corpus.path={here}"] if here.is_dir() else []
-    download.main(settings("download", f"out={out}", *given))
+    run("download", f"out={out}", *given)
     return out
 
 
@@ -78,7 +89,7 @@ def brown_raw(tmp_path_factory) -> Path:
 def brown(brown_raw, tmp_path_factory) -> Corpus:
     """The whole corpus, preprocessed as shipped."""
     out = tmp_path_factory.mktemp("data") / "brown"
-    preprocess.main(settings("preprocess", f"corpus.raw={brown_raw}", f"out={out}"))
+    run("preprocess", f"corpus.raw={brown_raw}", f"out={out}")
     return read_corpus(out)
 
 
@@ -86,8 +97,25 @@ def brown(brown_raw, tmp_path_factory) -> Corpus:
 def few(brown_raw, tmp_path_factory) -> Path:
     """The folder of twenty texts, preprocessed."""
     out = tmp_path_factory.mktemp("data") / "few"
-    preprocess.main(settings("preprocess", f"corpus.raw={brown_raw}", f"out={out}", *FEW))
+    run("preprocess", f"corpus.raw={brown_raw}", f"out={out}", *FEW)
     return out
+
+
+@pytest.fixture(scope="session")
+def results(few, tmp_path_factory) -> Path:
+    """tiny.RESULTS below a folder, rows of its Table 1, and the store logged.db that the stages have logged into."""
+    root = tmp_path_factory.mktemp("results")
+    (root / "data").mkdir()
+    (root / "data" / "brown").symlink_to(few)
+    (root / "conf" / "table").mkdir(parents=True)
+    (root / "conf" / "table" / "table1.yaml").write_text(ROWS)
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{root / 'logged.db'}")
+        for out, command in RESULTS.items():
+            stage, *more = command.format(root=root).split()
+            timing = f"timing={root}/timings/{out.split('/')[1]}/{out.replace('/', '-')}.json"
+            run(stage, *words(root, stage, root / out, timing, *more))
+    return root
 
 
 @pytest.fixture
@@ -112,6 +140,12 @@ def made(folder: Path, corpus: Corpus, stage: str, **config) -> Path:
         save_file({"C": torch.zeros(4, 6), "b": torch.zeros(4)}, folder / "weights.safetensors")
     Record(stage, folder.parent.name, 0, config, corpus.counts["digest"]).write(folder)
     return folder
+
+
+def filled(folder: Path, corpus: Corpus, stage: str, log_p: float, **config) -> None:
+    """A folder of results with a model that gives each token this log-probability."""
+    write_predictions(folder, corpus, {split: np.full(len(corpus.ids(split)), log_p, np.float32) for split in SPLITS})
+    made(folder, corpus, stage, **config)
 
 
 def made_network(folder: Path, corpus: Corpus, shape: Architecture) -> torch.nn.Module:

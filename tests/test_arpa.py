@@ -5,9 +5,8 @@ import math
 
 import numpy as np
 import pytest
-from conftest import settings
+from conftest import run
 
-from pipeline import ngram
 from pipeline.core.ngrams import counts, kneser_ney
 from pipeline.data import arpa
 from pipeline.data.corpus import read_corpus
@@ -128,9 +127,9 @@ def test_one_wrong_line_among_thousands_is_noticed(few, form):
 def test_the_stage_exports_and_reads_and_gives_the_same_arrays(few, tmp_path):
     """Through a compressed file, as a model of Table 1 would be handed on."""
     own = [f"data={few}", "ngram=kn3", "ngram.fallback=true", f"export={tmp_path}/kn3.arpa.gz", f"out={tmp_path}/own"]
-    ngram.main(settings("ngram", *own))
+    run("ngram", *own)
     back = [f"data={few}", "ngram=arpa", f"ngram.path={tmp_path}/kn3.arpa.gz", f"out={tmp_path}/back"]
-    ngram.main(settings("ngram", *back))
+    run("ngram", *back)
     corpus = read_corpus(few)
     for split in ("valid", "test"):
         one, other = (read_predictions(tmp_path / name, split, len(corpus.ids(split))) for name in ("own", "back"))

@@ -1,12 +1,12 @@
 """What the code imports, pyproject.toml declares; nothing is there only because another package needs it."""
 
-import ast
 import re
 import sys
 import tomllib
 from importlib.metadata import packages_distributions
 
 import pytest
+from test_wiring import imported
 
 from pipeline.running.app import ROOT
 
@@ -27,20 +27,9 @@ def declared() -> set[str]:
     return {normal(re.match(r"[\w.-]+", each)[0]) for each in wanted}
 
 
-def imported(file) -> set[str]:
-    """The top-level packages that a file imports, at any depth."""
-    packages = set()
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            packages |= {alias.name.partition(".")[0] for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and not node.level:
-            packages.add(node.module.partition(".")[0])
-    return packages
-
-
 @pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(ROOT)))
 def test_what_is_imported_is_declared(file):
-    for package in imported(file) - sys.stdlib_module_names - OURS:
+    for package in {name.partition(".")[0] for name in imported(file)} - sys.stdlib_module_names - OURS:
         # A package of an extra that is not installed, such as kenlm, goes by its own name.
         distributions = {normal(name) for name in BY_PACKAGE.get(package, [package])}
         assert distributions & declared(), f"{file.name} imports {package}, of {', '.join(distributions)}"

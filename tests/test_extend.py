@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from checkouts import copy_of_checkout
+from checkouts import copy_of_checkout, fill
 from dvc.repo import Repo
 
 from pipeline.config import groups
@@ -36,15 +36,7 @@ def checkout(brown_raw, tmp_path_factory):
     (folder / "novel.txt").write_text(" ".join(words).replace(PARAGRAPH, "\n\n"), encoding="utf-8")
     run(folder, "dvc config cache.dir cache")
     with Repo(folder) as repo:
-        stages = chain.from_iterable(repo.stage.load_all(str(folder / file)) for file in FAKED)
-        outs = [Path(out.fs_path) for stage in stages for out in stage.outs]
-    for out in outs:
-        if out.suffix:
-            out.parent.mkdir(parents=True, exist_ok=True)
-            out.write_text(out.name)
-        else:
-            out.mkdir(parents=True, exist_ok=True)
-            (out / "result").write_text(str(out))
+        fill(chain.from_iterable(repo.stage.load_all(str(folder / file)) for file in FAKED))
     run(folder, f"dvc commit --force --quiet {' '.join(FAKED)}")
     assert "up to date" in run(folder, f"dvc status {' '.join(FAKED)}")
     return folder

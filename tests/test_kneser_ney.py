@@ -5,10 +5,9 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from conftest import brown_contexts, settings
+from conftest import brown_contexts, run
 from test_ngrams import every_word_of
 
-from pipeline import ngram
 from pipeline.core.common import evaluation
 from pipeline.core.common.errors import UnusableError
 from pipeline.core.ngrams import counts, kneser_ney
@@ -115,15 +114,6 @@ def test_brown_figures(brown, counted, order, form, valid, test, within):
     assert perplexities == [pytest.approx(valid, rel=within), pytest.approx(test, rel=within)]
 
 
-def test_brown_discounts(counted):
-    """KenLM's, to its six digits."""
-    ours = [kneser_ney.discounts(kneser_ney.adjusted_counts(counted[3], k), k, False) for k in (1, 2, 3)]
-    assert np.array(ours) == pytest.approx(
-        np.array([[0.238631, 1.086196, 2.050579], [0.736504, 1.148565, 1.540020], [0.867872, 1.249120, 1.501221]]),
-        abs=1e-6,
-    )
-
-
 @pytest.mark.parametrize("form", FORMS, ids=str)
 def test_brown_probabilities_sum_to_one(brown, counted, form, every_word):
     model = kneser_ney.fit(counted[5], **form)
@@ -146,8 +136,8 @@ def test_counts_that_fit_nowhere_are_refused(few, tmp_path, monkeypatch, caplog)
     """Little memory: they lie in files. A full disk as well: the error says so."""
     asked = ("ngram", f"data={few}", "ngram=kn5", "memory=0.001", f"out={tmp_path}/out")
     with caplog.at_level("INFO"):
-        ngram.main(settings(*asked))
+        run(*asked)
     assert f"in files at {tmp_path}" in caplog.text
     monkeypatch.setattr(ngrams.shutil, "disk_usage", lambda folder: SimpleNamespace(free=1_000_000))
     with pytest.raises(InputError, match=r"ngram.order=5: .* need up to .* GB, and .* has 0.0 GB"):
-        ngram.main(settings(*asked))
+        run(*asked)

@@ -8,15 +8,14 @@ import re
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import settings
+from conftest import run
+from tiny import tables, words
 
 import nplm
-from pipeline import cluster, mix, ngram, train, word_map
 from pipeline.commands.__main__ import main
 from pipeline.data import weights as saved
 from pipeline.data.corpus import read_corpus
@@ -29,46 +28,15 @@ from pipeline.models.tokeniser import Tokeniser
 from pipeline.running import paper
 from pipeline.running.app import ROOT
 
-MIXTURES = {"fixed": "mixed", "learned": "learned", "binned": "by-frequency"}
-NAMES = ["mlp1", "mlp1/1", "recurrent", "cycling3", "interpolated3", "kn3", "class150-3", *MIXTURES]
-
-
-@pytest.fixture(scope="module")
-def made(few, tmp_path_factory):
-    """A folder with tiny models of each kind, mixtures in a folder of their own."""
-    folder = tmp_path_factory.mktemp("models")
-
-    def run(module, stage, name, *overrides, seed=0, table="table1"):
-        where = [f"data={few}", f"out={folder}/predictions/{table}/{name}/{seed}", f"timing={folder}/timing.json"]
-        module.main(settings(stage, *where, *overrides))
-
-    tiny = ["model.m=3", "recipe.epochs=1", "recipe.batch=64", "recipe.samples=100", f"checkpoints={folder}/c"]
-    for seed in (0, 1):
-        run(train, "train", "mlp1", "model=mlp1", "model.h=4", f"seed={seed}", *tiny, "name=mlp1", seed=seed)
-    for name in ("recurrent", "cycling3"):
-        run(train, "train", name, f"model={name}", "model.h=4", "model.n=4", *tiny, f"name={name}")
-    run(train, "train", "plane", "model=plane", "model.h=4", *tiny, "model.m=2", "name=plane")
-    clusters = [f"data={few}", f"out={folder}/clusters/150", f"timing={folder}/timing.json", "passes=1", "classes=150"]
-    cluster.main(settings("cluster", *clusters))
-    for name in ("interpolated3", "kn3", "class150-3"):
-        order = ["ngram.order=2"] if name == "kn3" else []  # not what conf/ has by that name
-        run(ngram, "ngram", name, f"ngram={name}", f"name={name}", f"clusters={folder}/clusters", *order)
-    for name, how in MIXTURES.items():
-        parts = [f"mix={how}", "network=mlp1", f"predictions=[{folder}/predictions/table1]"]
-        run(mix, "mix", name, f"name={name}", *parts, table="beyond")
-    return folder
-
-
-def places(folder: Path) -> list[Path]:
-    """Where its models are."""
-    return [folder / "predictions" / table for table in ("table1", "beyond")]
+NAMES = ["mlp9", "mlp9/1", "recurrent", "cycling3", "interpolated3", "kn3", "class150-3"]
+NAMES += ["mlp9-mixed", "mlp9-learned", "mlp9-by-frequency"]
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_model_by_name_gives_what_its_stage_wrote(made, few, name):
+def test_a_model_by_name_gives_what_its_stage_wrote(results, few, name):
     """And the next word has the same probabilities, which sum to one."""
     corpus = read_corpus(few)
-    model = Model(name, corpus, places(made), made / "clusters")
+    model = Model(name, corpus, tables(results), results / "clusters" / "brown")
     log_p = model.raw.log_probabilities(corpus.valid, corpus.test)
     for array, own in {"raw/test": log_p, "test": model.with_share(log_p, corpus.test)}.items():
         assert own == pytest.approx(read_predictions(model.folder, array, len(corpus.test)), abs=1e-5)
@@ -79,15 +47,15 @@ def test_a_model_by_name_gives_what_its_stage_wrote(made, few, name):
         assert every[word] == pytest.approx(model.raw.log_probabilities(before, np.array([word]))[0], abs=1e-5)
 
 
-def test_a_model_is_taken_from_the_first_folder_that_has_it(made, few, tmp_path):
+def test_a_model_is_taken_from_the_first_folder_that_has_it(results, few, tmp_path):
     """Only run.json says what a result is: of another corpus, or of a stage that makes no model, it has no name."""
-    corpus, table1 = read_corpus(few), places(made)[0]
+    corpus, table1 = read_corpus(few), tables(results)[0]
     read(table1 / "kn3" / "0").write(tmp_path / "kn3" / "0")
     Record("shortlist", "short", 0, {"network": "cycling5/0"}, corpus.counts["digest"]).write(tmp_path / "kn5" / "0")
     Record("ngram", "kn3", 0, {}, "d" * 64).write(tmp_path / "kn4" / "0")
     assert by_name.find("kn3", corpus, [tmp_path, table1])[0] == tmp_path / "kn3" / "0"
     assert by_name.find("kn3/0", corpus, [table1, tmp_path])[0] == table1 / "kn3" / "0"
-    assert by_name.find("MLP1/1", corpus, [table1]) == by_name.find("mlp1/1", corpus, [table1])
+    assert by_name.find("MLP9/1", corpus, [table1]) == by_name.find("mlp9/1", corpus, [table1])
     assert (paper.model_of("mlp2/1"), paper.model_of("MLP10")) == ("mlp1-mixed/1", "mlp9-mixed")
     assert paper.model_of("Kneser-Ney back-off") == "Kneser-Ney back-off", "several rows"
     faults = {
@@ -103,10 +71,10 @@ def test_a_model_is_taken_from_the_first_folder_that_has_it(made, few, tmp_path)
 
 
 @pytest.fixture
-def command(made, few, monkeypatch, capsys):
+def command(results, few, monkeypatch, capsys):
     """Runs a command of `nplm` in this process; exit code, standard output and error."""
-    tables = [word for place in places(made) for word in ("--predictions", place)]
-    where = ["--data", few, "--clusters", made / "clusters", *tables]
+    where = [word for table in tables(results) for word in ("--predictions", table)]
+    where += ["--data", few, "--clusters", results / "clusters" / "brown"]
 
     def call(verb, *arguments, text="", where=where):
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode("utf-8", "surrogateescape"))))
@@ -154,16 +122,17 @@ print([name for name in ("torch", "mlflow", "hydra", "numba", "pandas") if name 
 """
 
 
-@pytest.mark.parametrize(
-    ("words", "imports"),
-    [([], "[]"), (["score", "kn3"], "['pandas']"), (["neighbours", "mlp1", "said"], "['pandas']")],
-)
-def test_a_command_imports_only_what_it_needs(made, few, words, imports):
+NEEDED = {"": [], "train --help": ["hydra"], "score kn3": ["pandas"], "neighbours mlp9 said": ["pandas"]}
+
+
+@pytest.mark.parametrize("given", NEEDED)
+def test_a_command_imports_only_what_it_needs(results, few, given):
     """What costs a second or more: torch is for networks, MLflow for a store, and help waits for neither."""
-    where = ["--data", few, "--predictions", places(made)[0], "--format", "csv"] if words else []
-    called = [sys.executable, "-c", IMPORTED, *map(str, [*words, *where])]
+    places = ["--data", few, "--predictions", tables(results)[0], "--format", "csv"]
+    where = places if NEEDED[given] == ["pandas"] else []
+    called = [sys.executable, "-c", IMPORTED, *map(str, [*given.split(), *where])]
     ended = subprocess.run(called, cwd=ROOT, input="The jury said so.", capture_output=True, text=True)
-    assert ended.stdout.splitlines()[-1] == imports, ended.stderr
+    assert ended.stdout.splitlines()[-1] == str(NEEDED[given]), ended.stderr
 
 
 @pytest.mark.parametrize(
@@ -176,9 +145,9 @@ def test_a_command_imports_only_what_it_needs(made, few, words, imports):
         (["score", "kn9"], "no model 'kn9' in "),
         (["score", "kn3", "nowhere.txt"], "nowhere.txt: No such file"),
         (["score", "kn3"], "standard input: '\\udce9' is half a character, or a byte that is not UTF-8"),
-        (["generate", "mlp1", "--temperature", "inf"], "choose from"),
-        (["neighbours", "mlp1", "said", "--count", "-2"], "not a whole number"),
-        (["neighbours", "mlp1", "Xylophonist"], "'Xylophonist' is not in the vocabulary"),
+        (["generate", "mlp9", "--temperature", "inf"], "choose from"),
+        (["neighbours", "mlp9", "said", "--count", "-2"], "not a whole number"),
+        (["neighbours", "mlp9", "Xylophonist"], "'Xylophonist' is not in the vocabulary"),
         (["neighbours", "kn3", "said"], "holds no network's weights; networks there: cycling3, "),
     ],
 )
@@ -206,31 +175,31 @@ def test_score_marks_unknown_words_and_sums_up(command):
     assert "3 of 5 words are unknown" in ended.stderr
 
 
-def test_commands_and_python_give_the_same_figures(command, made, few, tmp_path, monkeypatch):
+def test_commands_and_python_give_the_same_figures(command, results, few, tmp_path, monkeypatch):
     """Raw, without marks and line by line; in Python from any folder."""
     text = "The jury said so .\nThe election was fair .\n"
     (tmp_path / "text.txt").write_text(text)
     monkeypatch.chdir(tmp_path)
-    each = json.loads(command("score", "mlp1", "--by-line", "--no-marks", "--format", "json", "text.txt").stdout)
+    each = json.loads(command("score", "mlp9", "--by-line", "--no-marks", "--format", "json", "text.txt").stdout)
     assert [row["words"] for row in each["rows"]] == [5, 5] and each["figures"] == "with share, without marks"
-    given = ("mlp1", "kn3", "--by-line", "--no-marks", "--format", "json", "--count", "4")
+    given = ("mlp9", "kn3", "--by-line", "--no-marks", "--format", "json", "--count", "4")
     both = json.loads(command("compare", *given, text=text).stdout)
-    assert both["perplexity of mlp1"] == each["perplexity"] and both["words"] == 10
+    assert both["perplexity of mlp9"] == each["perplexity"] and both["words"] == 10
     table = pd.DataFrame(both["rows"])
     assert len(table) == 4 and table["difference"].abs().is_monotonic_decreasing and set(table["text"]) <= {1, 2}
-    assert table["difference"].to_numpy() == pytest.approx((table["mlp1"] - table["kn3"]).to_numpy(), abs=1e-5)
-    model = nplm.load("mlp1", few, made / "predictions" / "table1")
+    assert table["difference"].to_numpy() == pytest.approx((table["mlp9"] - table["kn3"]).to_numpy(), abs=1e-5)
+    model = nplm.load("mlp9", few, tables(results)[0])
     lines = [model.score(line, marks=False) for line in text.splitlines()]
     own = [np.exp(-line["log_probability"].mean()) for line in lines]
     assert [row["perplexity"] for row in each["rows"]] == pytest.approx(own, rel=1e-4)
     assert each["perplexity"] == pytest.approx(np.exp(-pd.concat(lines)["log_probability"].mean()), rel=1e-4)
-    raw = json.loads(command("score", "mlp1", "--raw", "--format", "json", text=text).stdout)
+    raw = json.loads(command("score", "mlp9", "--raw", "--format", "json", text=text).stdout)
     assert raw["perplexity"] == pytest.approx(model.perplexity("text.txt", raw=True), rel=1e-4)
     assert raw["figures"] == "raw, with marks" and model.perplexity("text.txt") != raw["perplexity"]
 
 
-def test_a_model_in_python(made, few):
-    model = nplm.load("mlp1", few, made / "predictions" / "table1")
+def test_a_model_in_python(results, few):
+    model = nplm.load("mlp9", few, tables(results)[0])
     assert model.score("The jury said xylophonist .")["unknown"].sum() == 1
     following = model.next("It was one of", k=3)
     assert len(following) == 3 and following["probability"].is_monotonic_decreasing
@@ -238,12 +207,12 @@ def test_a_model_in_python(made, few):
     near = model.neighbours("said", k=4)["word"].tolist()
     assert len(near) == 4 and "said" not in near
     with pytest.raises(nplm.InputError, match="no network's weights"):
-        nplm.load("kn3", few, made / "predictions" / "table1").features("said")
+        nplm.load("kn3", few, tables(results)[0]).features("said")
 
 
 def test_generate_is_seeded_and_draws_from_the_likeliest(command):
     """Cold it repeats the likeliest words; hot it draws among all of them."""
-    first, again, other = (command("generate", "mlp1", "--words", "30", "--seed", seed).stdout for seed in (1, 1, 2))
+    first, again, other = (command("generate", "mlp9", "--words", "30", "--seed", seed).stdout for seed in (1, 1, 2))
     assert first == again != other and first.split()
     greedy = [command("generate", "kn3", "--words", "8", "--top", "1", "--seed", seed).stdout for seed in (1, 2)]
     assert greedy[0] == greedy[1]
@@ -252,16 +221,15 @@ def test_generate_is_seeded_and_draws_from_the_likeliest(command):
     assert len(set(cold)) < len(set(warm)) < len(set(hot))
 
 
-def test_the_stage_words_draws_the_plane_and_lists_neighbours(made, few, tmp_path):
+def test_the_stage_words_draws_the_plane_and_lists_neighbours(results, few, tmp_path):
     """Each word at its two features, as written in the network's weights; the nearest words with their cosines."""
-    places = [f"data={few}", f"predictions=[{made}/predictions/table1]", f"out={tmp_path}"]
-    word_map.main(settings("word_map", *places, "words=[said]", "count=3", "seen=2", "drawn=20"))
+    run("word_map", *words(results, "word_map", tmp_path), "count=3", "seen=2", "drawn=20")
     drawn = (tmp_path / "plane.svg").read_text(encoding="utf-8")
     vocabulary = read_corpus(few).vocabulary
     assert sum(f">{html.escape(word, quote=False)}</text>" in drawn for word in vocabulary) >= 20
     line = pd.read_csv(tmp_path / "neighbours.csv").set_index("word")["nearest"]["said"]
     near = re.findall(r"(\S+) \(?(-?[01]\.\d+)", line)
-    features = saved.read_features(made / "predictions" / "table1" / "mlp1" / "0")
+    features = saved.read_features(tables(results)[0] / "mlp9" / "0")
     unit = features / np.linalg.norm(features, axis=1, keepdims=True)
     of_word = dict(zip(vocabulary, unit @ unit[vocabulary.index("said")], strict=True))
     assert len(near) == 3 and all(float(cosine) == pytest.approx(of_word[word], abs=0.01) for word, cosine in near)
@@ -294,12 +262,12 @@ def test_printed_text_is_read_as_brown_has_it(brown):
 
 
 @pytest.mark.thorough
-def test_exported_features_are_read_by_an_independent_reader(command, made, few, tmp_path):
+def test_exported_features_are_read_by_an_independent_reader(command, results, few, tmp_path):
     from gensim.models import KeyedVectors
 
-    assert command("export", "mlp1", tmp_path).returncode == 0
+    assert command("export", "mlp9", tmp_path).returncode == 0
     vocabulary = read_corpus(few).vocabulary
-    features = saved.read_features(made / "predictions" / "table1" / "mlp1" / "0")
+    features = saved.read_features(tables(results)[0] / "mlp9" / "0")
     vectors = KeyedVectors.load_word2vec_format(str(tmp_path / "features.txt"))
     assert vectors.index_to_key == vocabulary and vectors.vectors == pytest.approx(features, rel=1e-5)
     # the projector's two files, as its configuration names them

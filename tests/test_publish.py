@@ -1,4 +1,4 @@
-"""What `nplm publish` reads from the results of stages and writes into a store: a few tiny results, really made."""
+"""What `nplm publish` reads from the results of stages and writes into a store."""
 
 import json
 import platform
@@ -11,11 +11,10 @@ from pathlib import Path
 import mlflow
 import pandas as pd
 import pytest
-from conftest import settings
 from mlflow.entities import Run
 from mlflow.utils.file_utils import local_file_uri_to_path
+from tiny import RESULTS
 
-from pipeline import cluster, features, mix, ngram, out_of_vocabulary, train
 from pipeline.commands.__main__ import main
 from pipeline.data import record
 from pipeline.data.errors import InputError
@@ -23,54 +22,16 @@ from pipeline.running import tracking
 from pipeline.running.app import ROOT
 
 EXPERIMENT = "nplm-brown-20-texts"  # of the corpus `few`
-ROWS = """
-same_corpus: true
-rows:
-  mlp9: {row: MLP9, train: 175, valid: 280, test: 276}
-  kn3: {row: Kneser-Ney}
-"""
-
-
-@pytest.fixture(scope="module")
-def root(few, tmp_path_factory):
-    """Results of each stage that has a run of its own, in the places that dvc.yaml gives them, and the store that the
-    stages have logged into."""
-    root = tmp_path_factory.mktemp("root")
-    (root / "data").mkdir()
-    (root / "data" / "brown").symlink_to(few)
-    (root / "conf" / "table").mkdir(parents=True)
-    (root / "conf" / "table" / "table1.yaml").write_text(ROWS)
-
-    def run(module, out, timing, *overrides):
-        where = [f"data={root}/data/brown", f"out={root}/{out}", f"timing={root}/timings/{timing}.json"]
-        module.main(settings(module.__name__.removeprefix("pipeline."), *where, *overrides))
-
-    tiny = ["model=mlp9", "model.m=3", "model.h=4", "recipe.epochs=2", "recipe.batch=64", "recipe.samples=100"]
-    tiny.append(f"checkpoints={root}/checkpoints")
-    predictions = f"predictions=[{root}/predictions/table1]"
-    parts = ["mix=learned", "mix.components=[kn3/0,mlp9/0]", "name=best-ngram", predictions]
-    network = ["network=mlp9/0", f"csv={root}/oov.csv", predictions]
-    with pytest.MonkeyPatch.context() as environment:
-        environment.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{root / 'logged.db'}")
-        for seed in (0, 1):
-            run(train, f"predictions/table1/mlp9/{seed}", f"table1/train-{seed}", *tiny, f"seed={seed}")
-        run(train, "predictions/faithful/mlp9/0", "faithful/train", *tiny, "recipe.epochs=1")  # of the same name
-        run(ngram, "predictions/table1/kn3/0", "table1/ngram-kn3", "ngram=kn3")
-        run(mix, "predictions/table1/best-ngram/0", "table1/mix-best-ngram", *parts)
-        run(cluster, "clusters/brown/20", "table1/cluster-20", "classes=20", "passes=1")
-        run(features, "features/svd3", "beyond/features", "m=3", "contexts=50")
-        run(out_of_vocabulary, "predictions/out_of_vocabulary/mlp9", "table1/oov", *network)
-    return root
 
 
 @pytest.fixture
-def copied(root, tmp_path, monkeypatch):
-    """A root with one n-gram and one mixture alone, and an empty store."""
+def copied(results, tmp_path, monkeypatch):
+    """A checkout with one n-gram and a mixture alone, and an empty store."""
     for name in ("kn3", "best-ngram"):
         part = Path("predictions", "table1", name)
-        shutil.copytree(root / part, tmp_path / part, ignore=shutil.ignore_patterns("*.npy"))
+        shutil.copytree(results / part, tmp_path / part, ignore=shutil.ignore_patterns("*.npy"))
     (tmp_path / "data").mkdir()
-    (tmp_path / "data" / "brown").symlink_to(root / "data" / "brown")
+    (tmp_path / "data" / "brown").symlink_to(results / "data" / "brown")
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'mlflow.db'}")
     return tmp_path
 
@@ -89,15 +50,15 @@ def stored() -> dict[str, Run]:
     return {run.data.tags[tracking.OUTPUT]: run for run in complete}
 
 
-def test_an_empty_store_gets_the_runs_that_their_stages_log(root, monkeypatch):
+def test_an_empty_store_gets_the_runs_that_their_stages_log(results, monkeypatch):
     """And those that a stage has logged stay; to repeat it changes nothing."""
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{root / 'logged.db'}")
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{results / 'logged.db'}")
     by_stage = stored()
-    publish(root)
-    assert stored().keys() == by_stage.keys() and len(by_stage) == 8
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{root / 'empty.db'}")
-    publish(root)
-    publish(root)
+    publish(results)
+    assert stored().keys() == by_stage.keys() and len(by_stage) == len(RESULTS)
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{results / 'empty.db'}")
+    publish(results)
+    publish(results)
     built = stored()
     assert built.keys() == by_stage.keys()
     for key, run in built.items():
@@ -111,17 +72,18 @@ def test_an_empty_store_gets_the_runs_that_their_stages_log(root, monkeypatch):
     assert notes == {None, papers, "Kneser-Ney. No figure is printed."}
 
 
-def test_published_models_say_what_the_command_says(root, tmp_path, monkeypatch, capsys):
+def test_published_models_say_what_the_command_says(results, tmp_path, monkeypatch, capsys):
     """A network of another table than its namesake, and a mixture; also beside somebody's own pipeline.py."""
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'mlflow.db'}")
-    publish(root, "mlp9-faithful", "best-ngram")
+    publish(results, "mlp9-faithful", "best-ngram")
     assert re.search("2 models; .*, is nplm@best, version 1$", capsys.readouterr().out, re.MULTILINE)
     client = tracking.open_store()
     experiment = client.get_experiment_by_name(EXPERIMENT).experiment_id
     models = {model.name: model for model in client.search_logged_models([experiment])}
     (tmp_path / "text.txt").write_text("The jury said that it was fair.")
     for own, table, name in (("mlp9", "faithful", "mlp9-faithful"), ("best-ngram", "table1", "best-ngram")):
-        place = ["--data", root / "data" / "brown", "--predictions", root / "predictions" / table]
+        place = [word for part in ("data", "clusters") for word in (f"--{part}", results / part / "brown")]
+        place += ["--predictions", results / "predictions" / table]
         assert main(["score", own, str(tmp_path / "text.txt"), "--format", "json", *map(str, place)]) == 0
         scored = json.loads(capsys.readouterr().out)
         loaded = mlflow.pyfunc.load_model(f"models:/{models[name].model_id}")
@@ -133,7 +95,7 @@ def test_published_models_say_what_the_command_says(root, tmp_path, monkeypatch,
         run = client.get_run(models[name].source_run_id).info
         assert run.status == "FINISHED" and run.end_time < models[name].last_updated_timestamp
         shutil.rmtree(local_file_uri_to_path(models[name].artifact_location))  # as when somebody deletes the artifacts
-    publish(root, "mlp9-faithful", "best-ngram")
+    publish(results, "mlp9-faithful", "best-ngram")
     assert "nplm@best, version 2" in capsys.readouterr().out
     (tmp_path / "pipeline.py").write_text("mine = True")
     mine = "import sys; sys.path.insert(0, '.'); import mlflow, pipeline; mlflow.pyfunc.load_model('models:/nplm@best')"
@@ -185,13 +147,13 @@ def test_a_grid_is_published_by_its_table(copied):
     assert by_h == {"2": {"valid": 30.25, "valid_seen": 28}, "4": {}} and len(jobs) == 2
 
 
-def test_what_stops_a_publish_is_one_line(root, copied, capsys, monkeypatch):
+def test_what_stops_a_publish_is_one_line(results, copied, capsys, monkeypatch):
     def refused(*models: str, where: Path = copied) -> str:
         assert main(["publish", "--root", str(where), "--models", *models]) == 2
         (line,) = capsys.readouterr().err.splitlines()
         return line
 
-    assert "kn3 can't be served; there are: best-ngram, mlp9, mlp9-faithful" in refused("kn3", where=root)
+    assert "kn3 can't be served; there are: best-ngram, cycling3, mlp9, " in refused("kn3", where=results)
     (copied / "mlflow.db").write_text("this is no database, and long enough for SQLite to see it at once")
     assert "publishing stopped" in refused() and "not a database" in refused()
     (copied / "data" / "brown").unlink()

@@ -6,9 +6,8 @@ from itertools import chain
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import settings
+from conftest import run
 
-from pipeline import preprocess
 from pipeline.core.text import repeats
 from pipeline.data.corpus import read_corpus
 
@@ -94,7 +93,7 @@ def test_the_stage_leaves_them_out_and_says_so(tmp_path):
     for length in (0, 5):
         out = tmp_path / str(length)
         given = ["corpus=text", *keys, f"corpus.drop_repeats={length}", f"out={out}"]
-        preprocess.main(settings("preprocess", *given))
+        run("preprocess", *given)
     off, on = read_corpus(tmp_path / "0"), read_corpus(tmp_path / "5")
     assert off.counts["tokens"] == 8 * 24 and on.counts["tokens"] == 8 * 24 - 15 * 6
     assert on.counts["words"] == off.counts["words"]

@@ -3,14 +3,13 @@
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import made, settings
+from conftest import filled, made
 from pydantic import ValidationError
 
 from pipeline import report
 from pipeline.config.tables import Mixed, Row, Table
-from pipeline.data.corpus import SPLITS, Corpus
+from pipeline.data.corpus import Corpus
 from pipeline.data.errors import InputError
-from pipeline.data.predictions import write_predictions
 from pipeline.reporting import table
 from pipeline.reporting.views import VIEWS, laid_out, latex, markdown
 from pipeline.running.app import ROOT
@@ -103,13 +102,6 @@ def corpus():
     return Corpus(["<unk>", "<text>", "a", "b"], ids, ids, ids, pd.DataFrame(), {"digest": "x"})
 
 
-def filled(folder, corpus, stage, p, **config):
-    """A model that gives each token the probability p."""
-    raw = {split: np.full(4, np.log(p), dtype=np.float32) for split in SPLITS}
-    write_predictions(folder, corpus, raw)
-    made(folder, corpus, stage, **config)
-
-
 def listed(folder, **changes):
     """A table of a network with two seeds and its mixture, and an n-gram, of which the paper prints one figure."""
     models = {"train": ["mlp1"], "ngram": ["kn3"]}
@@ -123,10 +115,10 @@ def listed(folder, **changes):
 def models(tmp_path, corpus):
     """The folder of that table's models."""
     for seed, p in enumerate((0.1, 0.3)):
-        filled(tmp_path / "mlp1" / str(seed), corpus, "train", p, **NETWORK)
+        filled(tmp_path / "mlp1" / str(seed), corpus, "train", np.log(p), **NETWORK)
         mixture = {"components": [f"mlp1/{seed}", "kn3/0"]}
-        filled(tmp_path / "mlp1-mixed" / str(seed), corpus, "mix", 0.2, mix=mixture)
-    filled(tmp_path / "kn3" / "0", corpus, "ngram", 0.2, ngram={"order": 3, "classes": 0})
+        filled(tmp_path / "mlp1-mixed" / str(seed), corpus, "mix", np.log(0.2), mix=mixture)
+    filled(tmp_path / "kn3" / "0", corpus, "ngram", np.log(0.2), ngram={"order": 3, "classes": 0})
     return tmp_path
 
 
@@ -157,15 +149,6 @@ def test_a_row_without_predictions_names_the_stage_to_run(models, corpus):
     ):
         with pytest.raises(InputError, match=f"no predictions of .*: run `dvc repro {stage}`"):
             table.build(listed(models, **changes), corpus)
-
-
-@pytest.mark.parametrize(
-    ("slip", "says"),
-    [("name=a/b", "name=a/b: "), ("table.yardsticks=[kn5,kn5]", "yardsticks=.*: give none twice")],
-)
-def test_slips_of_a_report_are_named(slip, says):
-    with pytest.raises(InputError, match=says):
-        settings("report", slip)
 
 
 def test_a_row_that_nothing_makes_and_predictions_of_another_corpus_are_refused(models, corpus):

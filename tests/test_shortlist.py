@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 import torch
-from conftest import drawn, made_network, settings
+from conftest import drawn, made_network, run
 from test_families import SHAPES
 from test_ngrams import TRAIN, VALID, every_word_of
 from test_ngrams import V as WORDS
 
-from pipeline import shortlist as stage_of_lists
 from pipeline.core.beyond import likeliest, shortlist
 from pipeline.core.networks.registry import build
 from pipeline.core.ngrams import interpolated
@@ -62,7 +61,7 @@ def test_the_stage_scores_every_token(few, tmp_path):
     for name in ("energy, v indexed", "feedforward"):
         made_network(tmp_path / SHAPES[name].family / "0", corpus, SHAPES[name])
     given = [f"data={few}", f"predictions=[{tmp_path}]", f"out={tmp_path}/short/0", "size=50"]
-    stage_of_lists.main(settings("shortlist", *given, "network=energy/0"))
+    run("shortlist", *given, "network=energy/0")
     metrics = read_json(tmp_path / "short" / "0" / "metrics.json")
     assert len(read_predictions(tmp_path / "short" / "0", "valid", len(corpus.valid)))
     assert 1 < metrics["test"] < len(corpus.vocabulary)
@@ -72,4 +71,4 @@ def test_the_stage_scores_every_token(few, tmp_path):
         ("ngram=kn5", "ngram.kind=kneser_ney: short lists are the interpolated trigram's"),
     ):
         with pytest.raises(InputError, match=says):
-            stage_of_lists.main(settings("shortlist", *given, setting))
+            run("shortlist", *given, setting)

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import made
+from conftest import filled
 
 from pipeline import claims
 from pipeline.config.claims import Claim, Epochs, Falling, Pair
@@ -12,7 +12,6 @@ from pipeline.config.tables import Row, Table
 from pipeline.core.common import evaluation
 from pipeline.data.corpus import read_corpus
 from pipeline.data.errors import InputError
-from pipeline.data.predictions import write_predictions
 from pipeline.reporting import resampling
 
 RANDOM = np.random.default_rng(0)
@@ -117,17 +116,13 @@ def test_what_a_claim_asks_for_follows_from_the_printed_figures(better, than, sp
     assert claims.printed(claim, ROWS, split) == pytest.approx(says)
 
 
-def filled(folder, corpus, **models):
+def models_of(folder, corpus, **models):
     """Models with the mean log-probabilities per token that are named, of each seed: the same on each reading."""
+    network, ngram = {"model": {"n": 5, "h": 9, "m": 9, "direct": 0}}, {"ngram": {"order": 3, "classes": 0}}
     for name, seeds in models.items():
+        kind, config = ("ngram", ngram) if name.startswith("kn") else ("train", network)
         for seed, mean in enumerate(seeds):
-            raw = {split: np.full(len(corpus.ids(split)), mean, dtype=np.float32) for split in ("valid", "test")}
-            write_predictions(folder / name / str(seed), corpus, raw)
-            ngram = name.startswith("kn")
-            config = (
-                {"ngram": {"order": 3, "classes": 0}} if ngram else {"model": {"n": 5, "h": 9, "m": 9, "direct": 0}}
-            )
-            made(folder / name / str(seed), corpus, "ngram" if ngram else "train", **config)
+            filled(folder / name / str(seed), corpus, kind, mean, **config)
 
 
 def table_of(folder, *networks, seeds=(0,), also=()):
@@ -146,7 +141,7 @@ def stage(few, folder, table, file="claims", **said):
 
 def test_a_claim_is_judged_on_both_splits_and_both_readings(few, tmp_path):
     """Of several models it is about the one that validation has best here, whichever the paper's was."""
-    filled(tmp_path, read_corpus(few), mlp1=[-5.0, -5.02, -4.98], mlp9=[-5.2] * 3, kn3=[-5.3])
+    models_of(tmp_path, read_corpus(few), mlp1=[-5.0, -5.02, -4.98], mlp9=[-5.2] * 3, kn3=[-5.3])
     table = table_of(tmp_path, "mlp1", "mlp9", seeds=(0, 1, 2), also=["kn3"])
     claim = Claim(
         says="networks win", where="section 4.2", better=["mlp1", "mlp9"], than=["kn3"], kind="as much", figure="24 %"
@@ -203,7 +198,7 @@ def test_a_network_overfits_where_its_last_epoch_is_not_its_best(few, tmp_path, 
 
 
 def test_a_claim_refuses_a_part_of_the_seeds_and_a_model_that_the_table_lacks(few, tmp_path):
-    filled(tmp_path, read_corpus(few), a=[-5.0, -5.0], kn3=[-5.3])
+    models_of(tmp_path, read_corpus(few), a=[-5.0, -5.0], kn3=[-5.3])
     table = table_of(tmp_path, "a", seeds=(0, 1, 2), also=["kn3"])
     for better, says in (("a", "no predictions of a/2"), ("b", "b is not in the table")):
         with pytest.raises(InputError, match=says):

@@ -7,11 +7,10 @@ import subprocess
 import sys
 import threading
 
-from conftest import settings
+from conftest import run
 from mlflow import MlflowClient
 from servers import free_port, wait_for
 
-from pipeline import ngram
 from pipeline.commands.__main__ import main
 from pipeline.running.app import ROOT
 
@@ -21,7 +20,7 @@ EXPERIMENT, ADDRESS = "nplm-brown-20-texts", "http://127.0.0.1"
 def test_the_address_that_it_prints_has_the_runs(stage, few, tmp_path, monkeypatch):
     """And the server says nothing of each request."""
     monkeypatch.setenv("MLFLOW_TRACKING_URI", stage.environment["MLFLOW_TRACKING_URI"])
-    ngram.main(settings("ngram", f"data={few}", f"out={tmp_path}/out", f"timing={tmp_path}/t.json"))
+    run("ngram", f"data={few}", f"out={tmp_path}/out", f"timing={tmp_path}/t.json")
     port = free_port()
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     command = [sys.executable, "-m", "pipeline.commands", "ui", "--port", str(port)]

@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 ROOT = Path(__file__).resolve().parents[2]
-BOUND = 10**12  # of any number: larger ones are slips, and torch and numpy can't take them
+BOUND = 10**12  # of any number: larger ones are mistakes, and torch and numpy can't take them
 BLOCK = 4096  # bytes: a disk that takes no more than that is full
 
 

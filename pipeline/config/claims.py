@@ -7,15 +7,20 @@ from pydantic import Field
 from pipeline.config.base import Amount, Fraction, Keys
 
 
-class Claim(Keys):
+class Said(Keys):
+    """What a paper says."""
+
+    says: str = Field(description="in our words")
+    where: str = Field(description="section or page")
+
+
+class Claim(Said):
     """One claim: how far a model's perplexity is below another's.
 
     Of several models it is about the one that validation has best: by the paper's figures for what the paper claims, by
     ours for what holds here.
     """
 
-    says: str = Field(description="in our words")
-    where: str = Field(description="section or page")
     better: list[str] = Field(description="models of the table")
     than: list[str] = Field(description="models of the table")
     kind: Literal["better", "as much", "at most"] = Field(
@@ -28,15 +33,13 @@ class Claim(Keys):
     added: str = Field("", description="when, where that was after its figures were known")
 
 
-class Epochs(Keys):
+class Epochs(Said):
     """A claim that one network converges sooner than another.
 
     A training has converged where it is near its best perplexity. One whose last epoch still gains a tenth of that was
     cut off: it may have needed more epochs than it shows.
     """
 
-    says: str = Field(description="in our words")
-    where: str = Field(description="section or page")
     quick: str = Field(description="a network of the table")
     slow: str = Field(description="a network of the table")
     figure: str = Field(description="the paper's words")
@@ -44,11 +47,9 @@ class Epochs(Keys):
     near: Fraction = Field(0.01, description="within this share of the best validation perplexity")
 
 
-class Falling(Keys):
+class Falling(Said):
     """A claim that a network does not overfit: validation perplexity falls to the last epoch."""
 
-    says: str = Field(description="in our words")
-    where: str = Field(description="section or page")
     name: str = Field(description="a network of the table")
     figure: str = Field("", description="the paper's words")
 
@@ -61,9 +62,7 @@ class Pair(Keys):
     than: str = Field(description="a model of the table")
 
 
-class Incomparable(Keys):
+class Incomparable(Said):
     """What the paper says and this project can't judge, and why."""
 
-    says: str = Field(description="in our words")
-    where: str = Field(description="section or page")
     why: str = Field(description="nothing here compares with it")

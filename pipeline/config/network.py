@@ -6,7 +6,7 @@ from pydantic import Field, model_validator
 
 from pipeline.config.base import Fraction, Int, Keys, Positive
 
-LARGEST = 100_000  # n, h or m: larger ones are slips, which would ask for more memory than there is
+LARGEST = 100_000  # n, h or m: larger ones are mistakes, which would ask for more memory than there is
 
 
 class Deep(Keys):

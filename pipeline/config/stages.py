@@ -38,9 +38,6 @@ def _device(value: str) -> str:
     return value
 
 
-Network = Annotated[Text, Field(description="a network: its folder below one of `predictions`")]
-
-
 class Stage(Keys):
     """What every stage has."""
 
@@ -60,6 +57,18 @@ class OnModels(OnCorpus):
     """A stage that reads what models have left."""
 
     predictions: list[Text] = Field(description="folders with <model>/<seed>/ in them: the first that has it counts")
+
+
+class Named(Keys):
+    """A stage whose run has a name of its own."""
+
+    name: RunName
+
+
+class OnNetwork(Named, OnModels):
+    """A stage that reads a trained network."""
+
+    network: Text = Field(description="a network: its folder below one of `predictions`")
 
 
 class Download(Stage):
@@ -82,10 +91,9 @@ def _all_or_some(value: object) -> object:
     return value
 
 
-class Train(OnCorpus):
+class Train(Named, OnCorpus):
     """conf/train.yaml."""
 
-    name: RunName
     model: Architecture
     recipe: Recipe
     seed: Seed
@@ -105,10 +113,9 @@ class Train(OnCorpus):
     resume: Text = Field(description="a folder with state.pt: go on from there, with the bits of one training")
 
 
-class NgramStage(OnCorpus):
+class NgramStage(Named, OnCorpus):
     """conf/ngram.yaml."""
 
-    name: RunName
     ngram: Ngram
     clusters: InFolder = Field(description="<classes>/classes.csv below it: what cluster wrote")
     export: OptionalFile = Field(
@@ -121,10 +128,9 @@ class NgramStage(OnCorpus):
     )
 
 
-class Cluster(OnCorpus):
+class Cluster(Named, OnCorpus):
     """conf/cluster.yaml."""
 
-    name: RunName
     classes: Int = Field(ge=2, description="how many")
     tolerance: Above0 = Field(description="of the log-likelihood a word: a pass that gains less is the last")
     passes: Positive = Field(description="at most so many")
@@ -148,19 +154,16 @@ class MixStage(OnModels):
         return self
 
 
-class AdaptStage(OnModels):
+class AdaptStage(OnNetwork):
     """conf/adapt.yaml."""
 
-    name: RunName
-    network: Network
     adapt: Adapt
     seed: Seed
 
 
-class Features(OnCorpus):
+class Features(Named, OnCorpus):
     """conf/features.yaml."""
 
-    name: RunName
     m: Positive = Field(description="features a word")
     contexts: Positive = Field(description="how many of the most frequent contexts count, each a word at a place")
     reach: Positive = Field(description="a context is a word up to so many places before or behind")
@@ -172,20 +175,16 @@ class Features(OnCorpus):
         return self
 
 
-class Shortlist(OnModels):
+class Shortlist(OnNetwork):
     """conf/shortlist.yaml."""
 
-    name: RunName
-    network: Network
     size: Positive = Field(description="words that the network scores after each context: the trigram's likeliest")
     ngram: Ngram
 
 
-class OutOfVocabulary(OnModels):
+class OutOfVocabulary(OnNetwork):
     """conf/out_of_vocabulary.yaml."""
 
-    name: RunName
-    network: Network
     csv: OutFile = Field(description="a file for the table of perplexities")
 
 
@@ -237,10 +236,9 @@ class Replication(Stage):
     reports: InFolder = Field(description="the folder in which the stage report writes them")
 
 
-class Timeline(Stage):
+class Timeline(Named, Stage):
     """conf/timeline.yaml."""
 
-    name: RunName
     of: list[Text] = Field(min_length=1, description="the tables whose rows with a year stand in it")
     yardstick: Text = Field(description="the model over whose perplexity the ratios are")
     tables: InFolder = Field(description="the folder of the lists of tables")

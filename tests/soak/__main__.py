@@ -31,8 +31,8 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=1800, help="time for all; default %(default)g")
     parser.add_argument("--no-report", action="store_true", help="leaves reports/soak.md as it is")
     given = parser.parse_args()
-    made = few.make(Path("outputs/soak").resolve())
-    chosen = [(name, *trial) for name in given.classes or CLASSES for trial in CLASSES[name].trials(made)]
+    few.make(root := Path("outputs/soak").resolve())
+    chosen = [(name, *trial) for name in given.classes or CLASSES for trial in CLASSES[name].trials(root)]
     random.Random(0).shuffle(chosen)
     end, tried = time.monotonic() + given.seconds, []
     for name, trial, run in tqdm(chosen, disable=None):

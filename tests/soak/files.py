@@ -7,23 +7,24 @@ from functools import partial
 from pathlib import Path
 
 from forks import call
+from tiny import tables, words
 
-from .few import Few, bits, refused
+from .few import bits, refused
 
 TEXT = "The jury said that the election was fair.\n"
 # What is damaged, below the folder of tiny results, and what then reads it: a stage, or a verb of nplm.
 READERS = {
-    "data/train.npy": ["ngram", "score kn3"],
-    "data/valid.npy": ["mix"],
-    "data/test.npy": ["report"],
-    "data/vocabulary.txt": ["ngram", "score mlp9"],
-    "data/texts.csv": ["report"],
-    "data/counts.json": ["ngram", "score mlp9"],
-    "predictions/mlp9/0/raw/valid.npy": ["mix", "report"],
-    "predictions/mlp9/0/run.json": ["mix", "score mlp9"],
-    "predictions/mlp9/0/weights.safetensors": ["score mlp9", "word_map"],
-    "predictions/mlp9-mixed/0/weights.json": ["score mlp9-mixed"],
-    "clusters/150/classes.csv": ["ngram ngram=class150-3", "score class150-3"],
+    "data/brown/train.npy": ["ngram", "score kn3"],
+    "data/brown/valid.npy": ["mix"],
+    "data/brown/test.npy": ["report"],
+    "data/brown/vocabulary.txt": ["ngram", "score mlp9"],
+    "data/brown/texts.csv": ["report"],
+    "data/brown/counts.json": ["ngram", "score mlp9"],
+    "predictions/table1/mlp9/0/raw/valid.npy": ["mix", "report"],
+    "predictions/table1/mlp9/0/run.json": ["mix", "score mlp9"],
+    "predictions/table1/mlp9/0/weights.safetensors": ["score mlp9", "word_map"],
+    "predictions/beyond/mlp9-mixed/0/weights.json": ["score mlp9-mixed"],
+    "clusters/brown/150/classes.csv": ["ngram ngram=class150-3", "score class150-3"],
     "kn3.arpa": ["ngram ngram=arpa ngram.path={root}/kn3.arpa"],
     "texts.tar.gz": ["download corpus.path={root}/texts.tar.gz corpus.sources=[] corpus.local=''"],
     "text.txt": ["score kn3", "compare kn3 mlp9", "preprocess corpus=text corpus.raw={root}/text.txt corpus.rare=0"],
@@ -33,12 +34,12 @@ DAMAGES = ["gone", "empty", "cut", "many bytes", "UTF-16", "a pickle"]
 NUMBERS = (".npy", ".safetensors", ".arpa", "text.txt")
 
 
-def trials(few: Few) -> Iterator:
+def trials(root: Path) -> Iterator:
     """Each damage to each file, by each reader."""
     for damage in DAMAGES:
         for file, readers in READERS.items():
             for reader in readers:
-                yield f"{reader} reads {file}, {damage}", partial(_tried, few, file, reader, damage)
+                yield f"{reader} reads {file}, {damage}", partial(_tried, root, file, reader, damage)
 
 
 def _damaged(content: bytes, damage: str, draw: random.Random) -> bytes:
@@ -54,8 +55,8 @@ def _damaged(content: bytes, damage: str, draw: random.Random) -> bytes:
     }[damage]
 
 
-def _tried(few: Few, file: str, reader: str, damage: str, folder: Path) -> str:
-    whole = shutil.copytree(few.root, folder / "whole", ignore=shutil.ignore_patterns("mlflow*", "mlartifacts"))
+def _tried(root: Path, file: str, reader: str, damage: str, folder: Path) -> str:
+    whole = shutil.copytree(root, folder / "whole", ignore=shutil.ignore_patterns("mlflow*", "mlartifacts"))
     (whole / "text.txt").write_text(TEXT * 500)
     expected, said = _read(whole, reader, folder / "expected")
     if expected is None:
@@ -73,10 +74,11 @@ def _read(root: Path, reader: str, out: Path, *names: str) -> tuple[object, str]
     """What a reader makes of the folder; None where it refuses, and what went badly with that, if anything."""
     verb, *more = reader.format(root=root).split()
     if verb in ("score", "compare"):
-        places = ["--data", root / "data", "--predictions", root / "predictions", "--clusters", root / "clusters"]
+        places = ["--data", root / "data" / "brown", "--clusters", root / "clusters" / "brown"]
+        places += [word for table in tables(root) for word in ("--predictions", table)]
         ended = call("commands", verb, *more, root / "text.txt", *places)
     else:
-        ended = call(verb, *Few(root).words(verb, out, *more))
+        ended = call(verb, *words(root, verb, out, *more))
     if ended.code:
         return None, refused(ended, *names)
     kept = {name: content for name, content in bits(out).items() if name.endswith((".npy", ".csv", ".md", ".txt"))}

@@ -21,8 +21,6 @@ from servers import free_port, wait_for
 from pipeline.config.base import ROOT
 from pipeline.models import served
 
-from .few import Few
-
 CLIENTS, REQUESTS = 8, 200
 MOST = 300 << 20  # bytes of memory that the server may gain
 SENTENCE = "The jury said that it was fair."
@@ -48,16 +46,16 @@ ASKED = {  # content of a request, and the codes that may answer it
 }
 
 
-def trials(few: Few) -> Iterator:
+def trials(root: Path) -> Iterator:
     """Two hundred requests of each kind; where the server listens; what the model's files are."""
-    yield "bound to this machine alone", partial(_bound, few)
-    yield "no pickle among the model's files", partial(_unpickled, few)
+    yield "bound to this machine alone", partial(_bound, root)
+    yield "no pickle among the model's files", partial(_unpickled, root)
     for name in ASKED:
-        yield f"{REQUESTS} requests, {name}", partial(_tried, few, name)
+        yield f"{REQUESTS} requests, {name}", partial(_tried, root, name)
 
 
-def _tried(few: Few, name: str, folder: Path) -> str:
-    port, process = _server(few.root)
+def _tried(root: Path, name: str, folder: Path) -> str:
+    port, process = _server(root)
     content, codes = ASKED[name]
     before = _memory(process)
     with ThreadPoolExecutor(CLIENTS) as clients:
@@ -66,17 +64,17 @@ def _tried(few: Few, name: str, folder: Path) -> str:
     return next(filter(None, said), "") or f"{gained >> 20} MB more" * (gained > MOST)
 
 
-def _bound(few: Few, folder: Path) -> str:
-    port, process = _server(few.root)
+def _bound(root: Path, folder: Path) -> str:
+    port, process = _server(root)
     processes = (process, *process.children(recursive=True))
     open_ports = [each.laddr for one in processes for each in one.net_connections() if each.status == "LISTEN"]
     wrong = [f"{address.ip}:{address.port}" for address in open_ports if address.ip != "127.0.0.1"]
     return f"listens at {wrong}" if wrong else "listens nowhere" * (port not in {each.port for each in open_ports})
 
 
-def _unpickled(few: Few, folder: Path) -> str:
-    _server(few.root)
-    files = [path for path in (few.root / "saved").rglob("*") if path.is_file()]
+def _unpickled(root: Path, folder: Path) -> str:
+    _server(root)
+    files = [path for path in (root / "saved").rglob("*") if path.is_file()]
     return "".join(f"pickled: {path.name} " for path in files if path.read_bytes()[:1] == b"\x80")
 
 
@@ -104,8 +102,8 @@ def _server(root: Path) -> tuple[int, psutil.Process]:
     packed, saved = root / "packed", root / "saved"
     for folder in (packed, saved):
         shutil.rmtree(folder, ignore_errors=True)
-    shutil.copytree(root / "data", packed / "data")
-    shutil.copytree(root / "predictions" / "mlp9", packed / "predictions" / "mlp9")
+    shutil.copytree(root / "data" / "brown", packed / "data")
+    shutil.copytree(root / "predictions" / "table1" / "mlp9", packed / "predictions" / "mlp9")
     (packed / "clusters").mkdir()
     model = {"python_model": served.__file__, "signature": served.SIGNATURE, "artifacts": {"model": str(packed)}}
     model["model_config"] = {"name": "mlp9/0"}

@@ -7,11 +7,12 @@ from functools import partial
 from pathlib import Path
 
 from forks import call
+from tiny import words
 
 from pipeline.config.check import keys
 from pipeline.config.stages import STAGES as MODELS
 
-from .few import Few, bits, refused
+from .few import bits, refused
 
 STAGES = ["preprocess", "download", "cluster", "ngram", "train", "mix", "features", "report", "shortlist"]
 STAGES += ["out_of_vocabulary", "word_map"]
@@ -19,26 +20,26 @@ PIPE = "PIPE"  # stands for all that is neither a file nor a folder, such as a d
 BAD = {int: ["x", "-1e30"], float: ["nan", "-1e30"], str: ["[1]", PIPE]}  # else x: no truth value, list, or choice
 
 
-def trials(few: Few) -> Iterator:
+def trials(root: Path) -> Iterator:
     """Each key at the first stage that has it."""
     seen = set()
     for stage in STAGES:
-        yield f"{stage} +nosuch=1", partial(_tried, few, stage, "+nosuch", "1")
+        yield f"{stage} +nosuch=1", partial(_tried, root, stage, "+nosuch", "1")
         for key, field in keys(MODELS[stage]):
             if "[]" not in key and key not in seen:
                 seen.add(key)
                 for value in BAD.get(field.annotation, ["x"]):
-                    yield f"{stage} {key}={value}", partial(_tried, few, stage, key, value)
+                    yield f"{stage} {key}={value}", partial(_tried, root, stage, key, value)
 
 
-def _tried(few: Few, stage: str, key: str, value: str, folder: Path) -> str:
+def _tried(root: Path, stage: str, key: str, value: str, folder: Path) -> str:
     out, pipe = folder / "out", folder / "pipe"
     out.mkdir()
     if stage != "download":  # which refuses a folder with anything but texts
         (out / "run.json").write_text("an earlier result")
     os.mkfifo(pipe)
     before = bits(out)
-    ended = call(stage, *few.words(stage, out, f"{key}={pipe if value == PIPE else value}"))
+    ended = call(stage, *words(root, stage, out, f"{key}={pipe if value == PIPE else value}"))
     if ended.code == 0:
         return "" if value == PIPE else f"accepted: {ended.said.strip()[-100:]}"
     after = {name: content for name, content in bits(out).items() if not name.startswith("checkpoints/")}
