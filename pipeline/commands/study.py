@@ -50,6 +50,7 @@ def run(given: argparse.Namespace) -> None:
     values = {"text": _value(given.text), "rare": rare, "predictions": _value(predictions)}
 
     def make(stage: str, place: Path, *keys: str) -> None:
+        place.mkdir(parents=True, exist_ok=True)  # also far from the checkout, where a stage makes one folder alone
         _run(*(word.format(**values) for word in stage.split()), *keys, f"out={_value(place)}")
 
     make(PREPROCESS, data, *given.keys)

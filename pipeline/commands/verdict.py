@@ -52,6 +52,8 @@ def run(given: argparse.Namespace) -> None:
     resampled = f"blocks of some {BLOCK:,} tokens: so few texts say little of what others would give"
     said = f"{tokens:,} tokens of {len(texts)} text{'s' * (len(texts) != 1)}; intervals resample"
     print(f"{given.split}: {said} {'texts' if parts is texts else resampled}")
+    if min(map(len, models.values())) == 1:
+        print("with one seed of a network the spread of seeds is not in the interval: another may say otherwise")
 
 
 def _models(given: list[Path]) -> dict[str, dict[int, Path]]:
