@@ -16,14 +16,14 @@ import pandas as pd
 import psutil
 import pytest
 import torch
-from conftest import architecture, made, settings
+from conftest import architecture, made, run, settings
 from forks import SECONDS, SERVER, Ended, Fork, call
 from hydra.core.hydra_config import HydraConfig
 from mlflow import MlflowClient
 from safetensors.torch import load_file, save_file
 from servers import free_port
 
-from pipeline import mix, ngram, train
+from pipeline import ngram
 from pipeline.config import groups
 from pipeline.config.base import ROOT
 from pipeline.core.networks.registry import build
@@ -52,16 +52,12 @@ def test_a_shipped_search_composes(search):
     assert written.sweeper.params == {key: ", ".join(map(str, values)) for key, values in grid.items()}
 
 
-@pytest.mark.parametrize(
-    ("arguments", "named"),
-    [
-        (["modle=mlp5"], "did you mean model"),
-        (["model=mlp4"], "model/mlp4"),
-        (["data=nowhere"], "nowhere"),
-    ],
-)
-def test_wrong_configuration_ends_in_clear_lines(arguments, named):
-    ended = call("train", *arguments, folder=ROOT)
+WRONG = [("modle=mlp5", "did you mean model"), ("model=mlp4", "model/mlp4"), ("data=nowhere", "nowhere")]
+
+
+@pytest.mark.parametrize(("argument", "named"), WRONG)
+def test_wrong_configuration_ends_in_clear_lines(argument, named):
+    ended = call("train", argument, folder=ROOT)
     assert ended.code == 2 and ended.said == ended.errors and named in ended.errors
     assert all(line.startswith("error: ") for line in ended.errors.splitlines())
 
@@ -74,7 +70,7 @@ def whole(few, tmp_path_factory):
     """What an uninterrupted training of TINY writes."""
     out = tmp_path_factory.mktemp("whole")
     words = [f"data={few}", f"checkpoints={out}/checkpoints", f"out={out}", f"timing={out}/timing.json"]
-    train.main(settings("train", *TINY, *words))
+    run("train", *TINY, *words)
     return out
 
 
@@ -201,27 +197,23 @@ def test_a_training_that_is_to_stop_saves_first_and_is_one_run_in_mlflow(stages)
     assert {file.path for file in client.list_artifacts(run.info.run_id)} == {"run.json", "metrics.json", "curve.csv"}
 
 
-def _flipped(content: bytes) -> bytes:
-    middle = len(content) // 2
-    return content[:middle] + bytes([content[middle] ^ 64]) + content[middle + 1 :]
-
-
 def test_a_damaged_checkpoint_is_put_aside_and_the_next_stage_ends_the_killed_run(whole, stages):
     """Cut, or with one bit of a tensor flipped; training starts again."""
     killed(stages.begun("train", *stages.words()))
-    client, (run,) = stages.runs("train")
-    assert run.info.status == "RUNNING"
+    client, (first,) = stages.runs("train")
+    assert first.info.status == "RUNNING"
     (file,) = (stages.folder / "checkpoints").glob("*.pt")
-    content = file.read_bytes()
-    for number, damaged in enumerate((content[:-1000], _flipped(content))):
+    content, middle = file.read_bytes(), file.stat().st_size // 2
+    flipped = content[:middle] + bytes([content[middle] ^ 64]) + content[middle + 1 :]
+    for number, damaged in enumerate((content[:-1000], flipped)):
         file.write_bytes(damaged)
         out = stages.folder / str(number)
         words = [f"data={stages.few}", f"checkpoints={stages.folder}/checkpoints", f"timing={out}.json", f"out={out}"]
-        train.main(settings("train", *TINY, *words))
+        run("train", *TINY, *words)
         assert file.with_suffix(".damaged").read_bytes() == damaged
         assert (out / "weights.safetensors").read_bytes() == (whole / "weights.safetensors").read_bytes()
     assert stages.begun("ngram", f"out={stages.folder}/kn").end().code == 0
-    assert client.get_run(run.info.run_id).info.status == "KILLED"
+    assert client.get_run(first.info.run_id).info.status == "KILLED"
 
 
 def test_two_that_write_into_one_folder_or_one_checkpoint_are_refused(few, tmp_path):
@@ -294,10 +286,7 @@ def test_the_papers_recipe_trains_and_one_that_goes_on_has_the_bits_of_one_of_al
     """Full softmax, gradient ascent, weight decay, in larger batches. It goes on from its like alone."""
     paper = ["recipe=paper", "recipe.batch=512", "model.h=4", "model.m=3", "score_train=1000", f"data={few}"]
     one, two, whole = (tmp_path / name for name in ("one", "two", "whole"))
-
-    def trained(*arguments):
-        train.main(settings("train", *paper, *arguments))
-
+    trained = functools.partial(run, "train", *paper)
     with pytest.raises(InputError, match="keep_state=true first"):
         trained(f"resume={tmp_path}/none", f"out={two}")
     trained("recipe.epochs=1", "keep_state=true", f"out={one}")
@@ -375,7 +364,7 @@ def test_a_grid_in_parallel_gives_the_same_numbers(stage, few, tmp_path):
     assert pd.read_csv(tmp_path / "search.csv")["valid"].tolist() == pytest.approx(table["valid"].tolist(), abs=0.01)
     assert "model.n" in (tmp_path / "search.svg").read_text()
     alone = ["model.n=3", *GRID[1:], f"data={few}", f"checkpoints={tmp_path}/checkpoints", f"out={tmp_path}/alone"]
-    train.main(settings("train", *alone))
+    run("train", *alone)
     assert table["valid"][1] == pytest.approx(read_json(tmp_path / "alone" / "metrics.json")["valid"], rel=1e-12)
 
 
@@ -430,7 +419,7 @@ def test_learned_weights_are_no_worse_than_equal_ones_on_validation(few, tmp_pat
     for weights in ("[]", "[0.5,0.5]"):
         out = tmp_path / f"out{weights}"
         arguments = [f"data={few}", f"predictions=[{tmp_path}]", f"mix.weights={weights}", f"out='{out}'"]
-        mix.main(settings("mix", *arguments))
+        run("mix", *arguments)
         perplexities[weights] = read_json(out / "metrics.json")["valid_raw"]
         assert sum(read_json(out / "weights.json").values()) == pytest.approx(1)
     assert perplexities["[]"] < perplexities["[0.5,0.5]"]
