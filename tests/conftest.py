@@ -1,5 +1,7 @@
 """The real Brown corpus, taken through `download`, and twenty of its texts as a corpus of ids."""
 
+import dataclasses
+import math
 import os
 import subprocess
 import sys
@@ -19,7 +21,8 @@ from pipeline.config import check, groups
 from pipeline.config.base import ROOT, Keys
 from pipeline.config.network import Architecture
 from pipeline.core.networks import registry
-from pipeline.data.corpus import SPLITS, Corpus, read_corpus
+from pipeline.core.text.build import digest
+from pipeline.data.corpus import SPLITS, Corpus, read_corpus, write_corpus
 from pipeline.data.predictions import write_predictions
 from pipeline.data.record import Record
 
@@ -118,6 +121,17 @@ def results(few, tmp_path_factory) -> Path:
     return root
 
 
+def noised(data: Path, folder: Path, *splits: str) -> Path:
+    """A folder with the corpus of another, and noise in the place of some splits."""
+    corpus, random = read_corpus(data), np.random.default_rng(0)
+    noise = {
+        split: random.integers(len(corpus.vocabulary), size=len(corpus.ids(split)), dtype=np.int32) for split in splits
+    }
+    counts = corpus.counts | {"digest": digest(*(corpus.splits | noise).values())}
+    write_corpus(folder, dataclasses.replace(corpus, **noise, counts=counts))
+    return folder
+
+
 @pytest.fixture
 def stage(tmp_path):
     """Runs a stage as a user does, in a process of its own; tracking goes to a database of this test."""
@@ -143,8 +157,10 @@ def made(folder: Path, corpus: Corpus, stage: str, **config) -> Path:
 
 
 def filled(folder: Path, corpus: Corpus, stage: str, log_p: float, **config) -> None:
-    """A folder of results with a model that gives each token this log-probability."""
-    write_predictions(folder, corpus, {split: np.full(len(corpus.ids(split)), log_p, np.float32) for split in SPLITS})
+    """A folder of results with a model that gives each token this log-probability, and one of validation half of it."""
+    each = {"train": log_p, "valid": log_p - math.log(2), "test": log_p}
+    raw = {split: np.full(len(corpus.ids(split)), each[split], np.float32) for split in SPLITS}
+    write_predictions(folder, corpus, raw)
     made(folder, corpus, stage, **config)
 
 

@@ -9,7 +9,9 @@ from test_network import V
 
 from pipeline import adapt
 from pipeline.core.common import evaluation
+from pipeline.core.common.errors import Watcher
 from pipeline.core.networks.registry import build
+from pipeline.core.streams import adapt as choice
 from pipeline.core.streams import cache, dynamic
 from pipeline.data.corpus import read_corpus
 from pipeline.data.files import read_json
@@ -76,14 +78,40 @@ def test_the_step_is_the_papers():
 
 
 def test_dynamic_evaluation_knows_nothing_of_what_comes(learner, stream):
-    changed = stream.copy()
-    changed[40:] = (changed[40:] + 1) % V
+    """Where a stretch of eight words begins, and within one: later words change nothing, and the probabilities of all
+    words there sum to 1, so that the word itself was not learned from."""
     roots = dynamic.mean_squares(learner, stream, MARK, 8)
-    ours, theirs = (
-        dynamic.log_probabilities(learner, ids, stream[:0], MARK, roots, 1e-2, 1e-2, 0.1, 8)
-        for ids in (stream, changed)
-    )
-    assert np.array_equal(ours[:40], theirs[:40]) and not np.isclose(ours[41:], theirs[41:]).all()
+
+    def scored(words):
+        return dynamic.log_probabilities(learner, words, stream[:0], MARK, roots, 1e-2, 1e-2, 0.1, 8)
+
+    ours = scored(stream)
+    for place in (16, 19):
+        changed = stream.copy()
+        changed[place:] = (changed[place:] + 1) % V
+        theirs, after = scored(changed), place + 1
+        assert np.array_equal(ours[:place], theirs[:place]) and not np.isclose(ours[after:], theirs[after:]).all()
+        total = sum(np.exp(float(scored(np.append(stream[:place], word))[place])) for word in range(V))
+        assert total == pytest.approx(1, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("way", "given"),
+    [("cache", ["size=50"]), ("dynamic", ["rates=[0,1e-2,5e-2]", "decays=[0,1e-1]", "length=8"])],
+)
+def test_no_choice_hangs_on_test(network, stream, way, given):
+    """Training and validation repeat themselves, which wants a high rate. Test does so too, or has words as the
+    network's biases draw them, which wants a low one."""
+    asked = settings("adapt", "network=lstm", f"adapt={way}", *(f"adapt.{each}" for each in given)).adapt
+    repeated, biases = np.tile(stream[:16], 20), network.b.detach().double().softmax(0).numpy()
+    results = []
+    for test in (repeated, np.random.default_rng(1).choice(V, 320, p=biases).astype(np.int32)):
+        ids = {"train": repeated, "valid": repeated, "test": test}
+        raw = {split: network.score(ids[split], repeated, MARK) for split in ("valid", "test")}
+        what = asked, network, ids, MARK
+        results.append(choice.with_cache(*what, raw) if way == "cache" else choice.learning(*what, Watcher()))
+    (ours, chosen), (theirs, again) = results
+    assert chosen == again and np.array_equal(ours["valid"], theirs["valid"])
 
 
 @pytest.mark.parametrize(

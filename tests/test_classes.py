@@ -4,8 +4,9 @@ import itertools
 
 import numpy as np
 import pytest
-from conftest import brown_contexts
+from conftest import brown_contexts, noised, settings
 
+from pipeline import cluster
 from pipeline.core.clustering import exchange
 from pipeline.core.ngrams import classes
 from pipeline.data import class_file
@@ -13,6 +14,15 @@ from pipeline.data.errors import InputError
 
 V = 9
 STREAM = np.random.default_rng(0).choice(V - 1, 500, p=np.array([8, 7, 6, 5, 4, 3, 2, 1]) / 36)  # 8 never occurs
+
+
+def test_the_stage_counts_training_alone(few, tmp_path):
+    files = []
+    for data in (few, noised(few, tmp_path / "noised", "valid", "test")):
+        places = [f"data={data}", f"out={tmp_path}/out", f"timing={tmp_path}/timing.json"]
+        cluster.main(settings("cluster", "classes=20", "passes=1", *places))
+        files.append((tmp_path / "out" / "classes.csv").read_bytes())
+    assert files[0] == files[1]
 
 
 def test_a_pass_changes_the_objective_by_what_it_says():

@@ -2,7 +2,9 @@
 
 import numpy as np
 import pytest
+from conftest import noised, settings
 
+from pipeline import features as stage
 from pipeline.core.beyond import cooccurrence
 from pipeline.core.beyond.nearest import nearest
 
@@ -33,6 +35,15 @@ def test_they_are_the_svd_of_the_counts_of_words_at_places():
     features = cooccurrence.features(stream, 4, 2, 16, 2)
     assert abs(features) == pytest.approx(abs(expected), abs=1e-4)  # the sign of a vector is free
     assert np.array_equal(features, cooccurrence.features(stream, 4, 2, 16, 2))
+
+
+def test_the_stage_counts_training_alone(few, tmp_path):
+    files = []
+    for data in (few, noised(few, tmp_path / "noised", "valid", "test")):
+        places = [f"data={data}", f"out={tmp_path}/out", f"timing={tmp_path}/timing.json"]
+        stage.main(settings("features", "m=2", "contexts=50", *places))
+        files.append((tmp_path / "out" / "features.npy").read_bytes())
+    assert files[0] == files[1]
 
 
 def test_nearest_are_those_of_the_largest_cosine():

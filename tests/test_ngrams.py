@@ -4,10 +4,10 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from conftest import brown_contexts
+from conftest import brown_contexts, changed, settings
 
 from pipeline.core.common import evaluation
-from pipeline.core.ngrams import bins, counts, interpolated
+from pipeline.core.ngrams import bins, build, counts, interpolated
 from pipeline.core.ngrams.cache import Cache, earlier
 
 V = 7
@@ -62,6 +62,13 @@ def test_interpolated_by_hand():
     assert np.exp(fixed.log_probabilities(np.array([2, 4]), np.array([1])))[0] == pytest.approx(
         a @ [1 / 5, 3 / 6, 3 / 6, 3 / 6]
     )
+
+
+@pytest.mark.parametrize("name", ["kn3", "class150-3"])
+def test_what_has_no_weights_is_counted_on_training_alone(name):
+    asked = changed(settings("ngram", f"ngram={name}").ngram, fallback=True)
+    models = [build.fit(asked, TRAIN, valid, V, np.arange(V) % 3) for valid in (VALID, VALID[:9])]
+    assert np.array_equal(*(model.log_probabilities(TRAIN, VALID) for model in models))
 
 
 def test_bins_follow_the_papers_formula():

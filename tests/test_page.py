@@ -104,6 +104,14 @@ def test_what_is_not_there_is_left_out(least):
     assert text.count("<figure") == 4 and row[-1] == "" and not re.search(r"\bnan\b", " ".join(row))
 
 
+def test_the_best_row_is_that_of_validation(least):
+    folder, render = least
+    rows = pd.read_csv(folder / "table1.csv", index_col="name")
+    rows.loc["mlp9", "test_raw"] = 1
+    rows.to_csv(folder / "table1.csv")
+    assert "MLP2 has a raw validation perplexity" in plain(render())
+
+
 def test_what_it_needs_is_named(least, tmp_path):
     """The command that makes a table, and the choices of a model."""
     with pytest.raises(InputError, match=r"table1\.csv: run `dvc repro`"):

@@ -52,10 +52,14 @@ def test_raw_text_in_three_files(tmp_path):
 
 
 def test_a_vocabulary_of_the_training_file_alone(tmp_path):
-    splits = three_files(tmp_path, train="a b b", valid="c c c b", test="c a")
-    built = preprocessed(tmp_path, splits, "corpus.marks=[]", "corpus.rare=0", "corpus.vocabulary_from=train")
+    """Which words are rare, and which are the most frequent, are counted there too."""
+    splits = three_files(tmp_path, train="a b b", valid="c c c b", test="c a a a")
+    given = [splits, "corpus.marks=[]", "corpus.rare=0", "corpus.vocabulary_from=train"]
+    built = preprocessed(tmp_path, *given)
     assert built.vocabulary == ["<unk>", "b", "a", "<text>"]
-    assert words_by_split(built) == {"train": "a b b", "valid": "<unk> <unk> <unk> b", "test": "<unk> a"}
+    assert words_by_split(built) == {"train": "a b b", "valid": "<unk> <unk> <unk> b", "test": "<unk> a a a"}
+    for fewer in ("corpus.rare=1", "corpus.size=3"):
+        assert preprocessed(tmp_path, *given, fewer).vocabulary == ["<unk>", "b", "<text>"]
 
 
 def test_tokenised_text_a_vocabulary_of_a_size_and_a_stream_without_marks(tmp_path):

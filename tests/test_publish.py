@@ -73,10 +73,14 @@ def test_an_empty_store_gets_the_runs_that_their_stages_log(results, monkeypatch
 
 
 def test_published_models_say_what_the_command_says(results, tmp_path, monkeypatch, capsys):
-    """A network of another table than its namesake, and a mixture; also beside somebody's own pipeline.py."""
+    """A network of another table than its namesake, and a mixture; also beside somebody's own pipeline.py. The best is
+    that of validation, here not of test."""
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'mlflow.db'}")
+    results = shutil.copytree(results, tmp_path / "root", symlinks=True)
+    metrics = results / "predictions" / "faithful" / "mlp9" / "0" / "metrics.json"
+    metrics.write_text(json.dumps(json.loads(metrics.read_text()) | {"valid": 1.5}))
     publish(results, "mlp9-faithful", "best-ngram")
-    assert re.search("2 models; .*, is nplm@best, version 1$", capsys.readouterr().out, re.MULTILINE)
+    assert re.search("2 models; .*, mlp9-faithful, is nplm@best, version 1$", capsys.readouterr().out, re.MULTILINE)
     client = tracking.open_store()
     experiment = client.get_experiment_by_name(EXPERIMENT).experiment_id
     models = {model.name: model for model in client.search_logged_models([experiment])}

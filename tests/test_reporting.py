@@ -51,7 +51,7 @@ def test_ratios_are_to_the_same_tokens_of_the_yardstick(ratios):
     assert ratios().empty and ratios("kn3").empty
     both = ratios("kn5", "mlp2")
     assert both["over"].tolist() == ["kn5", "kn5", "mlp2", "mlp2"]
-    assert both["test_low"].tolist() == [0.68, 0.68, 0.9, 0.9]
+    assert both["test_low"].tolist() == [0.68, 0.68, 0.9, 0.9] and (both["valid_low"] == 0.5).all()
 
 
 def test_what_the_paper_does_not_print_is_not_reached_or_missed(built, ratios):
@@ -67,6 +67,7 @@ def test_what_the_paper_does_not_print_is_not_reached_or_missed(built, ratios):
 
 def test_readers_see_the_ratios_to_each_yardstick_with_their_intervals(built, ratios):
     _, (_, _, kn5), (_, _, mlp2) = report.views_of(built, built[:0], ratios("kn5", "mlp2"), built, True, True)
+    assert kn5["test, 95 % over texts"].tolist() == ["0.680 to 0.720"] * 2
     assert "0.680 to 0.720" in markdown(kn5) and "0.900 to 1.100" in markdown(mlp2) and r"95 \%" in latex(mlp2)
     assert "0.850" in markdown(kn5)
 
@@ -134,7 +135,7 @@ def test_a_network_is_the_mean_of_its_seeds_and_its_shape_is_what_its_stage_says
     line = built.loc["mlp1"]
     assert line["seeds"] == 2 and line["paper_valid"] == 284 and line["train"] == pytest.approx(10)
     # `<unk>` is the one unseen word, and validation has none of it: its share is nothing.
-    assert line["test_raw"] == pytest.approx((10 + 10 / 3) / 2)
+    assert line["test_raw"] == pytest.approx((10 + 10 / 3) / 2) == line["valid_raw"] / 2
     assert line["test_sd"] == pytest.approx(np.std([line["test"] * 1.5, line["test"] * 0.5], ddof=1))
     assert " ± " in markdown(laid_out(built, VIEWS["report"]))
 

@@ -1,12 +1,14 @@
-"""The stage timeline: models by year, and how much of the way each step went."""
+"""The stage timeline: models by year, and how much of the way each step went; and the stage replication. The best are
+those of validation, here not those of test."""
 
 import math
+import re
 
 import pandas as pd
 import pytest
 from conftest import settings
 
-from pipeline import timeline
+from pipeline import replication, timeline
 from pipeline.data.errors import InputError
 from pipeline.reporting import prose
 from pipeline.reporting.table import NAMES
@@ -31,7 +33,7 @@ ROWS = {
 @pytest.fixture
 def tables(tmp_path):
     """Two tables as the stage report writes them, the intervals of the first, and what conf/table has of both."""
-    figures = {"one": (400, 360), "two": (200, 180), "three": (100, 90)}
+    figures = {"one": (400, 360), "two": (200, 180), "three": (100, 190)}
     (tmp_path / "lists").mkdir()
     for name, rows in ROWS.items():
         text = TABLE.format(name=name, rows=rows, short="mine" if name == "second" else "")
@@ -62,7 +64,7 @@ def test_models_stand_in_the_order_of_years_with_the_figures_of_their_table(tabl
     built = timeline.lines(config(tables))
     assert built["row"].to_dict() == {"one": "row one", "ours": "row two, mine", "three": "row three"}
     assert built.loc["ours", "test"] == pytest.approx(180 / 1.2)  # of the second table, which has its year
-    assert built.loc["three", "test_ratio"] == pytest.approx(0.25) and built.loc["three", "test_ratio_low"] == 0.25
+    assert built.loc["three", "test_ratio"] == pytest.approx(190 / 360) and built.loc["three", "test_ratio_low"] == 0.25
     assert pd.isna(built.loc["ours", "test_ratio_low"])  # its table has no intervals
     assert built.loc["three", ["minutes", "trials"]].tolist() == [2, 8]  # the mean over seeds; of its grid
     assert built.loc[["one", "ours"], ["minutes", "trials"]].isna().all(axis=None)
@@ -73,7 +75,7 @@ def test_the_steps_make_up_the_whole_way(tables):
     assert walked["what"].tolist() == ["a", "b"] and walked["from"].tolist() == ["row one", "row two, mine"]
     assert walked["valid_share"].tolist() == pytest.approx([0.5, 0.5])
     assert walked["test_share"].sum() == pytest.approx(1)
-    assert walked["test_share"].iloc[0] == pytest.approx(math.log(360 / 1.1 / 150) / math.log(4))
+    assert walked["test_share"].iloc[0] == pytest.approx(math.log(360 / 1.1 / 150) / math.log(360 / 190))
 
 
 def test_the_stage_writes_tables_and_a_picture_and_they_go_into_a_page_between_marks(tables):
@@ -86,8 +88,38 @@ def test_the_stage_writes_tables_and_a_picture_and_they_go_into_a_page_between_m
     with pytest.raises(InputError, match=r"timeline\.md"):
         prose.put_tables(page, tables / "out")
     picture = (tables / "out" / "timeline.svg").read_text()
-    assert "row three, 2018" in picture and ">82<" in picture
+    assert "row three, 2018" in picture and ">173<" in picture
+    *_, three = re.findall(r'<g clip-path.*\n +<use \S+ x="([\d.]+)"', picture)
+    assert f"L {three} " in picture  # the line of the best so far goes there too
     assert "50%" in (tables / "out" / "steps.md").read_text()
+
+
+def test_in_the_replication_the_best_rows_and_the_epoch_kept_are_those_of_validation(tmp_path):
+    """Of the paper, of a training, and of what came after."""
+    figures = {"interpolated3": (500, 500), "kn5": (400, 400), "mlp1": (200, 190), "mlp2": (210, 180)}
+    figures |= {"mlp3": (220, 170), "mlp4": (230, 160)}
+    rows = "{interpolated3: {}, kn5: {}, mlp1: {year: 2003}, mlp2: {year: 2003},"
+    rows += " mlp3: {year: 2018, kind: adapts}, mlp4: {year: 2018, kind: adapts}}"
+    text = TABLE.format(name="first", rows=rows, short="mine").replace("one, two, three", ", ".join(figures))
+    for folder in ("lists", "first"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "lists" / "first.yaml").write_text(f"{text}column: ours\n")
+    lines = [
+        {"name": name, "row": name.replace("mlp", "MLP"), "model": "network", "paper_train": 90}
+        | dict.fromkeys(("valid", "valid_raw", "paper_valid"), valid)
+        | dict.fromkeys(("test", "test_raw", "paper_test"), test)
+        for name, (valid, test) in figures.items()
+    ]
+    pd.DataFrame(lines, columns=["name", *NAMES]).to_csv(tmp_path / "first" / "first.csv", index=False)
+    epochs = {"name": "mlp1", "seed": 0, "epoch": [1, 2], "train_perplexity": [100, 90], "valid_perplexity": [200, 205]}
+    pd.DataFrame(epochs).to_csv(tmp_path / "first" / "curves.csv", index=False)
+    places = [f"tables={tmp_path}/lists", f"reports={tmp_path}", f"out={tmp_path}", f"timing={tmp_path}/timing.json"]
+    replication.main(
+        settings("replication", "trainings=[first]", "later=first", "more=[]", "yardsticks={kn5: kn5}", *places)
+    )
+    best = pd.read_csv(tmp_path / "summary.csv", index_col="what")["valid"]
+    assert best.to_dict() == {"paper": 200, "ours": 200, "kn5": 400, "one": 200, "adapts": 220}
+    assert pd.read_csv(tmp_path / "distance.csv")[["epoch", "train"]].values.tolist() == [[1, 0.2]]
 
 
 def test_slips_are_named(tables):

@@ -153,8 +153,8 @@ def test_schedules(recipe):
 
 def test_the_last_weights_are_averaged(recipe, corpus):
     """Those of every sixteenth step of the last half, and of the epoch's end."""
-    half = changed(recipe, average=0.5, epochs=2, batch=20, weight_decay=0.0)  # 100 steps an epoch
-    seen = []
+    half = changed(recipe, average=0.5, epochs=2, batch=20, weight_decay=0.0, stopping_share=False)
+    seen = []  # of 100 steps an epoch
 
     class Late(Watch):
         def step(self, progress, words):
@@ -167,6 +167,8 @@ def test_the_last_weights_are_averaged(recipe, corpus):
     assert curve[1]["valid_perplexity"] < curve[0]["valid_perplexity"]  # else the first epoch's weights are kept
     for name, tensor in averaged.state_dict().items():
         assert torch.allclose(tensor, torch.stack([each[name] for each in seen]).mean(0), atol=1e-6), name
+    judged = averaged.score(corpus.valid, corpus.train, corpus.mark)
+    assert curve[1]["valid_perplexity"] == pytest.approx(evaluation.perplexity(judged))
 
 
 def test_stopping_reads_blocks_spread_over_validation_or_all_of_a_small_one():
@@ -181,10 +183,12 @@ def test_stopping_reads_blocks_spread_over_validation_or_all_of_a_small_one():
 def test_the_training_perplexity_of_some_tokens_is_theirs_and_its_error_that_of_their_blocks(recipe, corpus):
     weights, train = trained(recipe, corpus)[0].state_dict(), np.resize(corpus.train, 60_000)
     some, every = (training_perplexity.sampled(SMALL, weights, 50, train, corpus.mark, n) for n in (20_000, 30_000))
+    first = training_perplexity.sampled(SMALL, weights, 50, train[:40], corpus.mark, 40)
     network = build(SMALL, 50)
     network.load_state_dict(weights)
     scored = network.score(train, train[:0], corpus.mark)
     assert every == {"train": pytest.approx(evaluation.perplexity(scored))}
+    assert first == {"train": pytest.approx(evaluation.perplexity(scored[:40]))}  # no word of it stands before it
     assert some["train"] == pytest.approx(evaluation.perplexity(scored[stopping_places(60_000, 20_000)]))
     blocks = -scored[stopping_places(60_000, 20_000)].reshape(40, 500).mean(1)
     assert some["train_se"] == pytest.approx(some["train"] * blocks.std(ddof=1) / 60**0.5, rel=1e-4)

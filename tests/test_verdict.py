@@ -1,12 +1,10 @@
 """`nplm verdict`: from folders of runs to a table with intervals."""
 
-import argparse
-
 import numpy as np
 import pandas as pd
 import pytest
 
-from pipeline.commands import verdict
+from pipeline.commands import Parser, verdict
 from pipeline.data.corpus import read_corpus
 from pipeline.data.errors import InputError
 from pipeline.data.predictions import write_predictions
@@ -20,14 +18,17 @@ def results(few, tmp_path, capsys):
     corpus = read_corpus(few)
 
     def write(folder, seed: int, nats: float, **config):
-        raw = {split: np.full(len(corpus.ids(split)), -nats, np.float32) for split in ("valid", "test")}
+        of = {"valid": nats, "test": nats + 1}
+        raw = {split: np.full(len(corpus.ids(split)), -each, np.float32) for split, each in of.items()}
         name, folder = folder.partition("/")[0], tmp_path / folder
         write_predictions(folder / str(seed), corpus, raw)
         Record("train", name, seed, config, corpus.counts["digest"]).write(folder / str(seed))
         return folder
 
-    def call(*folders, **options):
-        verdict.run(argparse.Namespace(**{"folders": list(folders), "split": "valid", "data": few} | options))
+    def call(*words):
+        parser = Parser()
+        verdict.arguments(parser)
+        verdict.run(parser.parse_args([*map(str, words), "--data", str(few)]))
         return capsys.readouterr().out
 
     return write, call
@@ -41,7 +42,7 @@ def test_seeds_are_one_model_and_the_ratio_to_the_first_has_its_interval(results
     assert f"{np.exp([5.0, 5.01]).mean():.1f} ± {np.exp([5.0, 5.01]).std(ddof=1):.1f}" in said
     assert "1.105 (1.105 to 1.105), worse" in said
     assert "4 texts; intervals resample blocks" in said
-    assert "0.905 (0.905 to 0.905), better" in call(second, first, split="test")
+    assert "0.905 (0.905 to 0.905), better" in call(second, first, "--split", "test")
 
 
 def test_models_of_a_grid_are_called_by_what_varies(results, tmp_path):
