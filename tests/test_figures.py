@@ -235,6 +235,21 @@ FIGURES = {
         for name in ("awd-lstm", "everything", "everything-adapting", "transformer")
         for cell in cells("later/later.csv", f"name == '{name}'", "test, valid")
     ],
+    "window": lambda: [
+        cell
+        for name in ("residual", "residual-direct", "residual-direct-dynamic", "mlp1-dynamic")
+        for cell in cells("window/window.csv", f"name == '{name}'", "valid, test")
+    ],
+    "window-pairs": lambda: [
+        cell
+        for says in (
+            "twenty words and residual layers against the paper's network",
+            "residual layers with direct connections against those without",
+            "MLP1 by dynamic evaluation against without",
+            "residual layers with direct connections by dynamic evaluation against without",
+        )
+        for cell in claim("window", says, "ours", file="exploratory")
+    ],
     "comparisons": lambda: [
         cell
         for says in ("dynamic evaluation against a neural cache", "the Transformer against minGRU")
