@@ -148,7 +148,7 @@ def head_of(column: str) -> str:
 def sections_of(text: str) -> list[tuple[str, str, Markup]]:
     """Id, title and HTML of each section of a Markdown text, `## ID: TITLE`, that has anything to show."""
     sections = re.findall(r"^## ([\w-]+): (.+?)\n(.*?)(?=^## |\Z)", text, re.DOTALL | re.MULTILINE)
-    rendered = [(name, title, Markup(MarkdownIt().enable("table").render(part))) for name, title, part in sections]
+    rendered = [(name, title, Markup(MarkdownIt().render(part))) for name, title, part in sections]
     return [each for each in rendered if re.search("<(table|figure|pre)", each[2])]
 
 

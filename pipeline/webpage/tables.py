@@ -90,14 +90,19 @@ class Tables:
         count = self.rows[name]["seeds"].max() if name in self.rows else 0
         return "one seed" if count == 1 else f"{count} seeds"
 
-    def replication(self) -> pd.DataFrame:
-        """Table 1 as printed and by each training."""
+    def replication(self, minutes: bool = False) -> pd.DataFrame:
+        """Table 1 as printed and by each training; or the core-minutes of each."""
         rows = self.read("replication.csv")
         shorts = {each.column or name: each.short for name, each in self.listed.items()}
         shorts = {whose: short for whose, short in shorts.items() if f"{whose}_minutes" in rows}
         rows["shape"] = [shape(row) for row in rows.to_dict("records")]
-        view = {head: cell for head, cell in replication(shorts).items() if head not in ("n", "c", "h", "m")}
-        return laid_out(rows, view | {"row": "row (shape)"})
+        view = {
+            head: cell
+            for head, cell in replication(shorts).items()
+            if head not in ("row", "n", "c", "h", "m") and head.endswith("core-minutes") == minutes
+        }
+        shown = laid_out(rows, {"row": "row (shape)"} | view)
+        return shown[(shown != "").drop(columns="row").any(axis=1)]
 
     def reached(self, over: str) -> pd.DataFrame:
         """A line a training: how many rows of Table 1 have a ratio to an n-gram at or below the paper's."""
