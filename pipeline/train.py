@@ -144,7 +144,7 @@ class Shown(Bar, Watch):
         """See Watcher."""
         super().advance(amount)
         if checkpoint.is_to_stop():
-            raise self._stopped("while it scored what it has learned")
+            raise self._stopped()
 
     def step(self, progress: Progress, words: int) -> None:
         """See Watch."""
@@ -170,11 +170,9 @@ class Shown(Bar, Watch):
         if self.file.tick(save):
             raise self._stopped()
 
-    def _stopped(self, place: str = "") -> KeyboardInterrupt:
-        place = place or f"after epoch {self.done.epoch}, step {self.done.step}"
-        return KeyboardInterrupt(
-            f"{place}; the state is saved in {self.file.path}; repeat the command to resume from there"
-        )
+    def _stopped(self) -> KeyboardInterrupt:
+        place = f"after epoch {self.done.epoch}, step {self.done.step}; the state is saved in {self.file.path}"
+        return KeyboardInterrupt(f"{place}; repeat the command to resume from there")
 
 
 def _state_of(config: Train, corpus: Corpus) -> Path:
