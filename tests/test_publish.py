@@ -12,6 +12,7 @@ import mlflow
 import pandas as pd
 import pytest
 from mlflow.entities import Run
+from mlflow.exceptions import MlflowException
 from mlflow.utils.file_utils import local_file_uri_to_path
 from tiny import RESULTS
 
@@ -91,11 +92,14 @@ def test_published_models_say_what_the_command_says(results, tmp_path, monkeypat
         assert main(["score", own, str(tmp_path / "text.txt"), "--format", "json", *map(str, place)]) == 0
         scored = json.loads(capsys.readouterr().out)
         loaded = mlflow.pyfunc.load_model(f"models:/{models[name].model_id}")
-        answer = loaded.predict(pd.DataFrame({"text": ["The jury said that it was fair.", " ", None, "a\0b"]}))
+        texts = ["The jury said that it was fair.", " ", None, "a\0b", "a" * 100_001]
+        answer = loaded.predict(pd.DataFrame({"text": texts}))
         assert answer["perplexity"][0] == pytest.approx(scored["perplexity"], rel=1e-5)
         assert [word["word"] for word in answer["words"][0]] == [row["word"] for row in scored["rows"]]
-        assert answer["words"][1:].tolist() == [[], [], []] and answer["perplexity"][1:].isna().all()
+        assert not any(answer["words"][1:]) and answer["perplexity"][1:].isna().all()
         assert answer["error"][1:].astype(bool).all()
+        with pytest.raises(MlflowException, match="no column `text`"):
+            loaded.predict(pd.DataFrame({"sentence": texts}))
         run = client.get_run(models[name].source_run_id).info
         assert run.status == "FINISHED" and run.end_time < models[name].last_updated_timestamp
         shutil.rmtree(local_file_uri_to_path(models[name].artifact_location))  # as when somebody deletes the artifacts

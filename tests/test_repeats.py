@@ -85,6 +85,7 @@ def test_the_stage_leaves_them_out_and_says_so(tmp_path):
         (tmp_path / "text" / f"{number}.txt").write_text(text)
     keys = [
         f"corpus.raw={tmp_path}/text",
+        "corpus.shuffle=0",
         "corpus.rare=0",
         "corpus.train=.5",
         "corpus.valid=.25",
