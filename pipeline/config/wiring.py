@@ -168,12 +168,13 @@ def _training(given: dict[str, str], models: list[str], item: str) -> tuple[dict
 
 def _mixed(table: Table) -> Stage:
     """Each network of `mix` in each way, with each seed: mixtures, or what adapts to the text that it reads."""
-    program, _ = _given(table, table.mix.stage)
+    program, given = _given(table, table.mix.stage)
     entry, group, keys = PROGRAMS[program]
     networks, ways = table.mix.networks, table.mix.ways
     model = "${item.network}-${item.way}"
     out = f"{table.predictions[0]}/{model}/${{item.seed}}"
     words = [f"{group}=${{item.way}} network=${{item.network}} seed=${{item.seed}} name={model}"]
+    words += [f"{key}={value}" for key, value in given.items()]
     words += [f"predictions=[{','.join(table.predictions)}]"]
     first = _place(table, networks[0])
     places = {network: _place(table, network, first) for network in networks}
