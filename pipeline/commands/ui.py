@@ -20,6 +20,7 @@ from pipeline.running import tracking
 
 EXAMPLE = "nplm ui --port 5001"
 HOST = "127.0.0.1"
+NO_RUNS = "no runs yet: `make repro` makes them, `make publish` those of results that are there"
 MAIN = "nplm-brown"  # the experiment that is shown first
 # A view that MLflow's pages open by its key, as their button "share view" makes them: columns and order of the runs.
 KEY = "nplm"
@@ -37,9 +38,8 @@ def run(given: argparse.Namespace) -> None:
     if store.startswith("http"):
         raise InputError("MLFLOW_TRACKING_URI names a server: open its address in a browser")
     _check_free(given.port)
-    for name, address in _addresses(given.port).items():
-        print(f"{name}: {address}", flush=True)
-    print("The server takes some seconds to start. Ctrl-C stops it.", flush=True)
+    if (file := tracking.sqlite_file()) and not file.exists():
+        raise InputError(NO_RUNS)  # before the server makes one
     environment = {
         "MLFLOW_BACKEND_STORE_URI": store,  # not on the command line: it may hold a password
         "MLFLOW_REGISTRY_STORE_URI": store,  # or it says that it takes this one
@@ -52,6 +52,9 @@ def run(given: argparse.Namespace) -> None:
     # A session of its own: Ctrl-C reaches this process alone, which ends the server and what it has started.
     server = subprocess.Popen(command, env=os.environ | environment, start_new_session=True)
     try:
+        for name, address in _addresses(given.port).items():  # while the server imports what it needs
+            print(f"{name}: {address}", flush=True)
+        print("The server takes some seconds to start. Ctrl-C stops it.", flush=True)
         server.wait()
     finally:
         with suppress(ProcessLookupError):  # all have ended
@@ -68,7 +71,7 @@ def _addresses(port: int) -> dict[str, str]:
         raise InputError(f"the store of runs can't be opened: {tracking.line(error)}") from error
     ours = sorted((name for name in experiments if name.startswith("nplm-")), key=lambda name: (name != MAIN, name))
     if not ours:
-        raise InputError("no runs yet: `make repro` makes them, `make publish` those of results that are there")
+        raise InputError(NO_RUNS)
     for name in ours:
         client.set_experiment_tag(experiments[name], f"mlflow.sharedViewState.{KEY}", json.dumps(VIEW))
     view = urlencode({"workflowType": "machine_learning", "viewStateShareKey": KEY})

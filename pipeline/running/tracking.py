@@ -194,7 +194,7 @@ def open_store() -> "MlflowClient":
     One process makes a SQLite file, and beside its place: two would break it, and MLflow can't go on from half its
     tables, which a killed one would leave. Raises InputError where no address can name the file.
     """
-    if (file := _sqlite_file()) and re.search("[%?]", str(file)):
+    if (file := sqlite_file()) and re.search("[%?]", str(file)):
         raise InputError(f"{file}: an address of SQLite can't hold % and ?: set MLFLOW_TRACKING_URI=sqlite:///FILE")
     library = mlflow()
     from mlflow.db import upgrade
@@ -222,7 +222,7 @@ def store_lock() -> FileLock:
 def open_experiment(client: "MlflowClient", data: Path) -> str:
     """The id of a corpus's experiment, which is made if it is not there. Runs of killed processes are ended. Raises
     InputError where the store is of another place, whose files it would write: a checkout was moved or copied."""
-    name, file = experiment_name(data), _sqlite_file()
+    name, file = experiment_name(data), sqlite_file()
     files = (file.parent / "mlartifacts").as_uri() if file else None  # MLflow's own place is below the working folder
     with store_lock():
         experiment = client.get_experiment_by_name(name) or client.get_experiment(client.create_experiment(name, files))
@@ -276,7 +276,7 @@ def _has_ended(process: str) -> bool:
     return True
 
 
-def _sqlite_file() -> Path | None:
+def sqlite_file() -> Path | None:
     """The file of a SQLite store; None for a store of another kind."""
     scheme, _, path = os.environ["MLFLOW_TRACKING_URI"].partition(":///")
     return Path(path).resolve() if scheme == "sqlite" else None
