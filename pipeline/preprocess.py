@@ -27,8 +27,10 @@ def main(config: Preprocess) -> None:
     """Writes vocabulary.txt, train/valid/test.npy, texts.csv and counts.json into config.out."""
     corpus = config.corpus
     place = Path(corpus.raw, PACKED if corpus.packed else "")
-    fetch = f"run `python -m pipeline.download corpus={corpus.name} out={corpus.raw}`, or " if corpus.sha256 else ""
-    remedy = f"; {fetch}give the right place, as conf/corpus/{corpus.name}.yaml says"
+    remedy = "; give the right place"
+    if corpus.sha256:
+        fetch = f"python -m pipeline.download corpus={corpus.name} out={corpus.raw}"
+        remedy = f"; run `{fetch}`, or give the right place, as conf/corpus/{corpus.name}.yaml says"
     try:
         if not (place.is_file() or place.is_dir()):  # such as a pipe, which would be waited for
             raise FileNotFoundError(f"{place}: no such file or folder")

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from mlflow import MlflowClient
 
 from pipeline.commands import Parser, verdict
 from pipeline.data.corpus import read_corpus
@@ -74,3 +75,4 @@ def test_a_text_becomes_a_table(tmp_path, stage):
     table = pd.read_csv(tmp_path / "outputs" / "my novel (1)" / "report" / "study.csv")
     assert table["name"].tolist() == ["interpolated3", "kn5", "mlp5", "mlp9", "mlp5-mixed", "mlp9-mixed"]
     assert ended.stdout.count("\n$ nplm ") == 9 and "over the first" in ended.stdout
+    assert MlflowClient(stage.environment["MLFLOW_TRACKING_URI"]).get_experiment_by_name("nplm-my novel (1)")

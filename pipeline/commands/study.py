@@ -22,7 +22,7 @@ DECAY = 1e-4 * 800_000  # of Brown's recipe, times its words: it acts by the wor
 BATCH = 512  # at most, Brown's; a smaller text asks for more updates
 RARE = 120_000  # bytes of text, some 20,000 words, below which words seen twice stay
 # What is run: of a stage its keys; where the corpus and the models lie follows them.
-PREPROCESS = "preprocess corpus=text corpus.raw={text} corpus.rare={rare}"
+PREPROCESS = "preprocess corpus=text corpus.name={name} corpus.raw={text} corpus.rare={rare}"
 MODELS = {
     "interpolated3": "ngram ngram=interpolated3 ngram.fallback=true",
     "kn5": "ngram ngram=kn5 ngram.fallback=true",
@@ -43,11 +43,12 @@ def arguments(parser: Parser) -> None:
 
 def run(given: argparse.Namespace) -> None:
     """Runs the stages, and prints the table and where it is."""
-    out = given.out or Path("outputs", given.text.stem or "study")
+    name = given.text.resolve().stem or "study"
+    out = given.out or Path("outputs", name)
     data, predictions, report = out / "data", out / "predictions", out / "report"
     files = [given.text] if given.text.is_file() else given.text.rglob("*.txt")
     rare = 3 if sum(file.stat().st_size for file in files) > RARE else 1
-    values = {"text": _value(given.text), "rare": rare, "predictions": _value(predictions)}
+    values = {"name": _value(name), "text": _value(given.text), "rare": rare, "predictions": _value(predictions)}
 
     def make(stage: str, place: Path, *keys: str) -> None:
         place.mkdir(parents=True, exist_ok=True)  # also far from the checkout, where a stage makes one folder alone
