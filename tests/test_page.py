@@ -179,12 +179,13 @@ def test_the_contents_and_the_links_lead_somewhere(written):
     assert listed == {file.relative_to(REPORTS).as_posix() for file in REPORTS.rglob("*.csv")}
 
 
-def test_every_long_table_is_folded(written, shown):
+def test_every_long_table_is_folded_but_the_first_which_is_the_result(written, shown):
     text = written.read_text(encoding="utf-8")
     assert "<details open" not in text and text.count("<details") == text.count("</details")
     for title in (title for title, rows in shown.items() if len(rows) >= page.LONG):
         before = text.partition(f'<table aria-label="{html.escape(title, quote=True)}"'.replace("&#x27;", "&#39;"))[0]
-        assert before.count("<details") == before.count("</details") + 1, title
+        folds = before.count("<details") - before.count("</details")
+        assert folds == (title != "Perplexity on the Brown corpus"), title
 
 
 def test_the_claims_and_their_totals_are_those_of_the_files(written, shown):
