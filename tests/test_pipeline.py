@@ -8,6 +8,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from functools import partial
 from itertools import chain
 from pathlib import Path
 
@@ -354,31 +355,45 @@ def test_dvc_shows_compares_and_queues(project):
 
 
 @pytest.mark.thorough
-def test_models_published_to_a_server_are_served_by_their_alias(project):
-    """The best by validation answers over HTTP as the score command does."""
+def test_published_models_are_registered_and_served(project):
+    """In a real server: the best by validation answers over HTTP as the score command does."""
     port, serving = free_port(), free_port()
-    store, address = project.folder / "server", f"http://127.0.0.1:{port}"
-    project.environment["MLFLOW_TRACKING_URI"] = address
-    places = ("--backend-store-uri", f"sqlite:///{store}.db", "--artifacts-destination", str(store))
-    server = (BIN / "mlflow", "server", "--port", str(port), "--workers", "1", *places)
-    begun = [project.begin(*server, MLFLOW_SERVER_ENABLE_JOB_EXECUTION="false")]  # seven processes that nobody needs
+    store = project.folder / "server"
+    server = project.begin(
+        *[BIN / "mlflow", "server", "--port", str(port), "--workers", "1"],
+        *["--backend-store-uri", f"sqlite:///{store}.db", "--artifacts-destination", str(store)],
+        MLFLOW_SERVER_ENABLE_JOB_EXECUTION="false",  # seven processes that nobody needs
+    )
+    served = None
     try:
-        wait_for(f"{address}/health")
+        wait_for(f"http://127.0.0.1:{port}/health")
+        project.environment["MLFLOW_TRACKING_URI"] = f"http://127.0.0.1:{port}"
         publish = (sys.executable, "-m", "pipeline.commands", "publish", "--models", "mlp9", "best-ngram")
         best = re.search("2 models; the best of them by validation, (.*?),", project.run(*publish))[1]
+        client = MlflowClient(f"http://127.0.0.1:{port}")
         assert "version 1" in project.run(*publish)  # again: nothing twice
-        assert len(MlflowClient(address).search_logged_models(["1"])) == 2
-        (project.folder / "sentence.txt").write_text("The jury said xylophonist.")
-        score = (sys.executable, "-m", "pipeline.commands", "score", "--format", "json", best, "sentence.txt")
-        scored = json.loads(project.run(*score))
+        assert {model.name for model in client.search_logged_models(["1"])} == {"mlp9", "best-ngram"}
+        assert len(client.search_model_versions("name = 'nplm'")) == len(client.search_logged_models(["1"])) - 1 == 1
+        sentence = "The jury said xylophonist."
+        (project.folder / "sentence.txt").write_text(sentence)
+        score = (sys.executable, "-m", "pipeline.commands", "score", "--format", "json")
+        scored = json.loads(project.run(*score, best, "sentence.txt"))
         serve = (BIN / "mlflow", "models", "serve", "-m", "models:/nplm@best", "--env-manager", "local")
-        begun.append(project.begin(*serve, "-p", str(serving)))
+        served = project.begin(*serve, "-p", str(serving))
         wait_for(f"http://127.0.0.1:{serving}/ping")
-        request = {"dataframe_records": [{"text": "The jury said xylophonist."}]}
-        asked = requests.post(f"http://127.0.0.1:{serving}/invocations", json=request, timeout=600).json()
-        assert asked["predictions"][0]["perplexity"] == pytest.approx(scored["perplexity"], rel=1e-5)
+        texts = (sentence, None, " ", "half \ud800", "a" * 100_001)
+        request = {"dataframe_records": [{"text": text} for text in texts]}
+        ask = partial(requests.post, f"http://127.0.0.1:{serving}/invocations", timeout=600)
+        nameless = ask(json={"dataframe_records": [{"sentence": sentence}]})
+        assert nameless.status_code == 400 and "no column `text`" in nameless.text
+        answer, *others = ask(json=request).json()["predictions"]
+        assert all(other["error"] and other["perplexity"] is None for other in others)
+        assert answer["perplexity"] == pytest.approx(scored["perplexity"], rel=1e-5) and answer["error"] is None
+        assert [word["word"] for word in answer["words"]] == [row["word"] for row in scored["rows"]]
+        assert answer["words"][3]["unknown"] is True
     finally:
-        project.environment.pop("MLFLOW_TRACKING_URI")
-        for process in begun:
-            process.terminate()
-            process.wait()
+        project.environment.pop("MLFLOW_TRACKING_URI", None)
+        for process in (server, served):
+            if process:
+                process.terminate()
+                process.wait()
