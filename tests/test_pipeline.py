@@ -176,7 +176,6 @@ def test_all_that_a_stage_opens_is_declared(project):
         )
         known |= {f"conf/{module}.yaml", "timings", "checkpoints", "mlflow.db", ".mlflow.lock"}
         known |= {f"conf/{file}" for file in groups.LISTED.values()}  # Hydra is given all entries
-        known |= {"README.md", "docs/results.md"} if module == "page" else set()
         for file in set(files):
             path = Path(file)
             if project.folder not in path.parents or not path.is_file():  # a folder is opened to be locked, or tried
