@@ -1,12 +1,8 @@
-"""A copy of the checkout in which DVC takes stages for done, so that it can say what an edit would run again."""
+"""A copy of the checkout, to be edited."""
 
 import shutil
 import subprocess
-from collections.abc import Iterable
 from pathlib import Path
-
-from dvc.repo import Repo
-from dvc.stage import PipelineStage
 
 from pipeline.config.base import ROOT
 
@@ -19,23 +15,3 @@ def copy_of_checkout(folder: Path) -> None:
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, folder / name)
     subprocess.run(["git", "init", "--quiet"], cwd=folder, check=True)
-
-
-def fill(stages: Iterable[PipelineStage]) -> None:
-    """Puts files that say nothing in the place of what stages need and make."""
-    for path in (Path(each.fs_path) for stage in stages for each in (*stage.outs, *stage.deps)):
-        if path.suffix or path.exists():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.touch()
-        else:
-            path.mkdir(parents=True)
-            (path / "result").write_text(str(path))
-
-
-def take_for_done(repo: Repo, stages: list[PipelineStage]) -> None:
-    """Writes the locks of stages whose files say nothing."""
-    fill(stages)
-    with repo.lock:
-        for stage in stages:
-            stage.save()
-            stage.dump(update_pipeline=False)

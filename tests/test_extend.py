@@ -5,13 +5,15 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterable
 from itertools import chain
 from pathlib import Path
 
 import pandas as pd
 import pytest
-from checkouts import copy_of_checkout, fill
+from checkouts import copy_of_checkout
 from dvc.repo import Repo
+from dvc.stage import PipelineStage
 
 from pipeline.config import groups
 from pipeline.config.base import ROOT
@@ -40,6 +42,17 @@ def checkout(brown_raw, tmp_path_factory):
     run(folder, f"dvc commit --force --quiet {' '.join(FAKED)}")
     assert "up to date" in run(folder, f"dvc status {' '.join(FAKED)}")
     return folder
+
+
+def fill(stages: Iterable[PipelineStage]) -> None:
+    """Puts files that say nothing in the place of what stages need and make."""
+    for path in (Path(each.fs_path) for stage in stages for each in (*stage.outs, *stage.deps)):
+        if path.suffix or path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.touch()
+        else:
+            path.mkdir(parents=True)
+            (path / "result").write_text(str(path))
 
 
 def run(checkout: Path, command: str) -> str:

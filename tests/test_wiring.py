@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from checkouts import copy_of_checkout, take_for_done
+from checkouts import copy_of_checkout
 from dvc.repo import Repo
 
 from pipeline.config import wiring
@@ -108,37 +108,36 @@ DECIDING = {
 }
 
 
-def chosen(repo: Repo) -> list:
-    """One item of each stage of each table: the others differ in names alone."""
-    stages = {stage.addressing.split("@")[0]: stage for stage in repo.index.stages if "page" not in stage.addressing}
-    return list(stages.values())
-
-
 @pytest.fixture(scope="module")
 def checkout(tmp_path_factory):
-    """A copy of the checkout in which one item of each stage of every table is done."""
+    """DVC in a copy of the checkout, and the code that each stage of every table depends on, as it stands there."""
     folder = tmp_path_factory.mktemp("checkout")
     copy_of_checkout(folder)
     with pytest.MonkeyPatch.context() as patch, Repo(folder) as repo:
         patch.chdir(folder)
-        take_for_done(repo, chosen(repo))
-        yield folder
+        # One item of each stage: the others differ in names alone.
+        stages = {
+            stage.addressing.split("@")[0]: stage for stage in repo.index.stages if "page" not in stage.addressing
+        }
+        code = {
+            place: [dep for dep in stage.deps if "/pipeline/" in str(dep.fs_path)] for place, stage in stages.items()
+        }
+        with repo.lock:
+            for dep in (dep for deps in code.values() for dep in deps):
+                dep.save()
+        yield repo, code
 
 
-def stale(folder: Path, edits: dict[str, tuple[str, str]]) -> set[str]:
-    """The names of the stages whose code some edits, which are taken back, make differ from that of their results."""
-    files = {folder / name: edit for name, edit in edits.items()}
+def stale(repo: Repo, code: dict[str, list], edits: dict[str, tuple[str, str]]) -> set[str]:
+    """The names of the stages whose code some edits, which are taken back, make differ from what it was."""
+    files = {Path(repo.root_dir, name): edit for name, edit in edits.items()}
     texts = {file: file.read_text(encoding="utf-8") if file.is_file() else "" for file in files}
     try:
         for file, (before, after) in files.items():
             assert before in texts[file], f"{file} has no {before!r}"
             file.write_text(texts[file].replace(before, after) if before else after, encoding="utf-8")
-        with Repo(folder) as repo, repo.lock:
-            return {
-                stage.addressing.split(":")[-1].split("@")[0]
-                for stage in chosen(repo)
-                if any(dep.changed_checksum() for dep in stage.deps if "/pipeline/" in str(dep.fs_path))
-            }
+        with repo.lock:
+            return {place.split(":")[-1] for place, deps in code.items() if any(dep.changed_checksum() for dep in deps)}
     finally:
         for file, text in texts.items():
             file.unlink()
@@ -148,10 +147,10 @@ def stale(folder: Path, edits: dict[str, tuple[str, str]]) -> set[str]:
 
 def test_what_says_something_makes_nothing_stale(checkout):
     """All ten edits at once."""
-    assert stale(checkout, HARMLESS) <= {"report", "claims", "out_of_vocabulary", "word_map", "timeline"}
+    assert stale(*checkout, HARMLESS) <= {"report", "claims", "out_of_vocabulary", "word_map", "timeline"}
 
 
 @pytest.mark.parametrize("name", DECIDING)
 def test_what_decides_a_number_makes_exactly_the_right_stages_stale(checkout, name):
     before, after, stages = DECIDING[name]
-    assert stale(checkout, {f"pipeline/core/{name}": (before, after)}) == stages
+    assert stale(*checkout, {f"pipeline/core/{name}": (before, after)}) == stages
