@@ -3,6 +3,7 @@ edit reruns what it must and no more."""
 
 import ast
 import sys
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -115,15 +116,13 @@ def checkout(tmp_path_factory):
     copy_of_checkout(folder)
     with pytest.MonkeyPatch.context() as patch, Repo(folder) as repo:
         patch.chdir(folder)
-        # One item of each stage: the others differ in names alone.
-        stages = {
-            stage.addressing.split("@")[0]: stage for stage in repo.index.stages if "page" not in stage.addressing
-        }
-        code = {
-            place: [dep for dep in stage.deps if "/pipeline/" in str(dep.fs_path)] for place, stage in stages.items()
+        code = {  # of one item of each stage: the others differ in names alone
+            stage.addressing.split("@")[0]: [dep for dep in stage.deps if "/pipeline/" in str(dep.fs_path)]
+            for stage in repo.index.stages
+            if "page" not in stage.addressing
         }
         with repo.lock:
-            for dep in (dep for deps in code.values() for dep in deps):
+            for dep in chain.from_iterable(code.values()):
                 dep.save()
         yield repo, code
 
