@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from pipeline.config.stages import Replication
-from pipeline.config.tables import Table, Tables, read_tables
+from pipeline.config.tables import Tables, read_tables
 from pipeline.reporting import costs, table, views
 from pipeline.reporting.table import TRIGRAM, YARDSTICK
 from pipeline.reporting.views import VIEWS, laid_out, markdown
@@ -37,7 +37,7 @@ def main(config: Replication) -> None:
     out.mkdir(parents=True, exist_ok=True)
     for name, frame, view in (
         ("replication", built, views.replication(shorts)),
-        ("summary", summary(built, shorts, registry[config.later], reports), VIEWS["summary"]),
+        ("summary", summary(built, shorts, reports / config.later), VIEWS["summary"]),
         ("yardsticks", yardsticks(registry, rows, config.yardsticks), VIEWS["yardsticks"]),
         ("distance", distance(registry, rows, reports), VIEWS["distance"]),
     ):
@@ -63,13 +63,14 @@ def columns(trained: dict[str, pd.DataFrame], more: list[str]) -> pd.DataFrame:
     return built
 
 
-def summary(built: pd.DataFrame, shorts: dict[str, str], came: Table, reports: Path) -> pd.DataFrame:
+def summary(built: pd.DataFrame, shorts: dict[str, str], later: Path) -> pd.DataFrame:
     """The best row of the paper and of each training, Kneser-Ney 5, the rows that the paper does not print, and the
     best of what came after: raw perplexity, and its ratio to Kneser-Ney 5 of the same column. Best by raw validation.
 
-    built: see columns; shorts: what each training is called, by its columns' first word; came: the table of what came
-    after, whose labels n-grams have here.
+    built: see columns; shorts: what each training is called, by its columns' first word; later: timeline.csv, whose
+    labels n-grams have here.
     """
+    came = pd.read_csv(later, index_col="name") if later.is_file() else pd.DataFrame(columns=["row", "kind"])
     networks, ours = built[built["row"].str.startswith("MLP")], next(iter(shorts))
     lines = {}
 
@@ -85,12 +86,10 @@ def summary(built: pd.DataFrame, shorts: dict[str, str], came: Table, reports: P
         best = networks.loc[networks[f"{whose}_valid"].idxmin()]
         add(whose, f"best row {trained}: {best['row']}", best, (f"{whose}_valid", f"{whose}_test"), whose)
     for name in (YARDSTICK, *built.index[built["paper_test"].isna()]):
-        label = came.rows[name].row if name in came.rows else built.loc[name, "row"]
+        label = came["row"].get(name, built.loc[name, "row"])
         add(name, label, built.loc[name], (f"{ours}_valid", f"{ours}_test"), ours)
-    later = table.read_rows(reports, came) if (reports / came.csv).is_file() else None
-    for kind, head in LATER.items() if later is not None else ():
-        names = [name for name in later.index if came.rows[name].year and came.rows[name].kind == kind]
-        best = later.loc[later.loc[names, "valid_raw"].idxmin()]
+    for kind, head in LATER.items() if len(came) else ():
+        best = came.loc[came.loc[came["kind"] == kind, "valid_raw"].idxmin()]
         add(kind, f"{head}: {best['row']}", best, ("valid_raw", "test_raw"), ours)
     return pd.DataFrame.from_dict(lines, orient="index").rename_axis("what")
 

@@ -109,6 +109,25 @@ def test_pieces_side_by_side_have_the_probabilities_of_one_after_the_other(monke
     assert np.allclose(y.detach()[np.arange(400), stream], expected, atol=1e-4)
 
 
+def test_penalties_on_states_are_in_the_gradient_alone(stream):
+    """The value of a training step's loss stays that of the words; its gradient has that of alpha mean z^2 and of beta
+    mean (z_t - z_{t-1})^2, once."""
+    words = torch.from_numpy(stream[:40].astype(np.int64)).reshape(2, 20)
+    values, gradients = [], []
+    for alpha, beta in ((0.0, 0.0), (2.0, 3.0)):
+        shape = architecture(4, 5, 3, family="lstm", layers=2, state_penalty=alpha, change_penalty=beta)
+        network = drawn(build(shape, V), 0.5).double().train()
+        values.append(loss := network.loss(words, words.flatten()))
+        gradients.append(torch.autograd.grad(loss, network.layers.parameters()))
+    z, _ = network.read(words, None)
+    penalty = 2 * (z**2).mean() + 3 * ((z[:, 1:] - z[:, :-1]) ** 2).mean()
+    assert values[0] == values[1]
+    for without, with_it, of_it in zip(
+        *gradients, torch.autograd.grad(penalty, network.layers.parameters()), strict=True
+    ):
+        assert torch.allclose(with_it, without + of_it, rtol=1e-9) and not torch.allclose(with_it, without)
+
+
 def test_weights_from_state_to_state_are_dropped(stream):
     """Two training steps leave out others; in scoring none are left out."""
     network = drawn(build(architecture(4, 5, 3, family="lstm", layers=2, weight_dropout=0.5), V), 0.5)

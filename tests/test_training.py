@@ -96,7 +96,8 @@ def test_another_seed_gives_other_bits(recipe, corpus):
 @pytest.fixture(scope="module", params=["adam", "ascent", "averaged streams"])
 def run(request, recipe, corpus):
     if request.param == "averaged streams":
-        shape = architecture(5, 4, 3, family="lstm", layers=2, tied=True, **FORGETFUL)
+        penalties = {"state_penalty": 2.0, "change_penalty": 1.0}
+        shape = architecture(5, 4, 3, family="lstm", layers=2, tied=True, **FORGETFUL, **penalties)
         return partial(trained, changed(recipe, dropout=0.2, average=0.5), corpus, shape=shape)
     return partial(trained, changed(recipe, optimiser=request.param), corpus)
 

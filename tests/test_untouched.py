@@ -88,16 +88,15 @@ def small_pipeline(data, folder):
     (folder / "tables").mkdir()
     (folder / "tables" / "demo.yaml").write_text(config.table.model_dump_json())
     of = [f"tables={folder}/tables", f"reports={folder}/report"]
+    run("timeline", *of, "of=[demo]", f"out={folder}/report/timeline")
     run(
         "replication",
         *of,
         "trainings=[demo]",
-        "later=demo",
         "more=[]",
         "yardsticks={kn5: kn5}",
         f"out={folder}/replication",
     )
-    run("timeline", *of, "of=[demo]", f"out={folder}/timeline")
     assert called | {"claims"} == STAGES.keys() - WITHOUT_FIGURES
 
 
@@ -141,7 +140,7 @@ def test_what_new_words_gain_on_validation_is_the_same(both):
 def test_what_the_tables_and_claims_say_of_validation_is_the_same(both):
     files = [f"report/{name}.csv" for name in ("demo", "extra", "intervals", "demo-ratios")]
     files += [f"replication/{name}.csv" for name in ("replication", "summary", "yardsticks", "distance")]
-    for file in (*files, "timeline/timeline.csv", "timeline/steps.csv"):
+    for file in (*files, "report/timeline/timeline.csv", "report/timeline/steps.csv"):
         ours, theirs = (pd.read_csv(folder / file) for folder in both)
         kept = [column for column in ours if "test" not in column and ("valid" in column or column in CHOSEN)]
         assert kept and ours[kept].equals(theirs[kept]), file

@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from pipeline.config.base import Fraction, Int, Keys, Positive
+from pipeline.config.base import Amount, Fraction, Int, Keys, Positive
 
 LARGEST = 100_000  # n, h or m: larger ones are mistakes, which would ask for more memory than there is
 
@@ -20,6 +20,8 @@ class Deep(Keys):
     layer_dropout: Fraction | None = Field(None, description="between layers, or within them")
     word_dropout: Fraction | None = Field(None, description="of whole words of the vocabulary, where they are read")
     weight_dropout: Fraction | None = Field(None, description="of the weights from state to state")
+    state_penalty: Amount | None = Field(None, description="alpha, of the last layer's squared states")
+    change_penalty: Amount | None = Field(None, description="beta, of their squared changes from word to word")
     locked: bool | None = Field(None, description="what is left out stays the same along a stream")
 
 

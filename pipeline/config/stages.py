@@ -230,7 +230,7 @@ class Replication(Stage):
 
     yardsticks: dict[str, Text] = Field(description="n-grams, each with the row whose figures are the paper's of it")
     trainings: list[Text] = Field(description="tables whose networks stand side by side")
-    later: Text = Field(description="the table of what came after the paper")
+    later: Text = Field(description="what came after the paper, a file of the stage timeline in `reports`")
     more: list[Text] = Field(description="rows that the paper does not print")
     tables: InFolder = Field(description="the folder of the lists of tables")
     reports: InFolder = Field(description="the folder in which the stage report writes them")

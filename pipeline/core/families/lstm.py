@@ -3,8 +3,9 @@ y = b + U z, z the last layer's state, from the features of one word after the o
 
 Regularised as by Zaremba and others (2014), by dropout between layers; or after Merity and others (2018, AWD-LSTM), by
 dropout that stays the same along a stream, of whole words, and of the weights from state to state, with features that
-are U too. Of AWD-LSTM this leaves out activation regularisation and steps of random length; the trainer has Adam in
-place of both papers' gradient descent, and averages a fixed share of the last weights.
+are U too, and penalties alpha mean z^2 and beta mean (z_t - z_{t-1})^2 (activation regularisation, there of z after its
+dropout, and temporal activation regularisation). Of AWD-LSTM this leaves out steps of random length; the trainer has
+Adam in place of both papers' gradient descent, and averages a fixed share of the last weights.
 """
 
 from itertools import pairwise
@@ -35,7 +36,10 @@ class Network(StreamNetwork):
     """C (V, m), layers of m or h inputs and h states, the last of m states where C is U too; else U (V, h); b (V)."""
 
     unbounded = True  # it has all words before, and n bounds a training step alone
-    deep = ("layers", "tied", "input_dropout", "layer_dropout", "word_dropout", "weight_dropout", "locked")
+    deep = (
+        *("layers", "tied", "input_dropout", "layer_dropout", "word_dropout", "weight_dropout", "locked"),
+        *("state_penalty", "change_penalty"),
+    )
 
     @classmethod
     def check(cls, architecture: Settings) -> None:
@@ -65,11 +69,20 @@ class Network(StreamNetwork):
         self.of_inputs, self.between = kind(deep.input_dropout), kind(deep.layer_dropout)
         if deep.locked:
             self.dropout = Locked()
+        self.penalty: Tensor | None = None  # of the training step under way
 
     @property
     def output_weight(self) -> Tensor:
         """U (V, D)."""
         return self.C if self.architecture.deep.tied else self.U
+
+    def loss(
+        self, context: Tensor, target: Tensor, words: Tensor | None = None, correction: Tensor | None = None
+    ) -> Tensor:
+        """See base.Network. The penalties are in its gradient alone: its value stays that of the words."""
+        loss = super().loss(context, target, words, correction)
+        penalty, self.penalty = self.penalty, None
+        return loss + (penalty - penalty.detach())
 
     def read(self, words: Tensor, state: State | None) -> tuple[Tensor, State]:
         """See StreamNetwork; the state: of each layer its output and its memory (S, h)."""
@@ -86,6 +99,8 @@ class Network(StreamNetwork):
             left += [output[0], memory[0]]
             if k + 1 < len(self.layers):
                 x = self.between(x)
+        if self.training:
+            self.penalty = deep.state_penalty * x.square().mean() + deep.change_penalty * x.diff(dim=1).square().mean()
         return x, tuple(left)
 
     def _layer(self, layer: nn.LSTM, x: Tensor, before: State | None) -> tuple[Tensor, State]:

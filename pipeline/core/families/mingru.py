@@ -58,6 +58,6 @@ def _taken_in(z: Tensor, c: Tensor, s: Tensor | None) -> tuple[Tensor, Tensor]:
     kept, new, states = 1 - z, z * c, []
     s = torch.zeros_like(c[:, 0]) if s is None else s
     for stays, comes in zip(kept.unbind(1), new.unbind(1), strict=True):
-        s = stays * s + comes
+        s = torch.addcmul(comes, stays, s)
         states.append(s)
     return torch.stack(states, 1), s

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from pipeline.core.common.errors import UnusableError
 from pipeline.core.common.settings import Settings
+from pipeline.core.networks import base
 from pipeline.core.streams.network import State, StreamNetwork
 
 torch.backends.mha.set_fastpath_enabled(False)  # it reads a mask as true or false, and ours holds numbers
@@ -44,6 +45,10 @@ class Network(StreamNetwork):
             )
             for _ in range(deep.layers)
         )
+        self.of_inputs, of_layers = base.Dropout(), base.Dropout()
+        self.of_inputs.p, of_layers.p = deep.input_dropout, deep.layer_dropout
+        for layer in self.layers:  # torch's own takes a fifth of a step; attention's stays
+            layer.dropout = layer.dropout1 = layer.dropout2 = of_layers
         self.norm = nn.LayerNorm(m)
         self.b = nn.Parameter(torch.zeros(vocabulary))
         for name, parameter in self.layers.named_parameters():
@@ -72,8 +77,7 @@ class Network(StreamNetwork):
         """z (S, L, m) of at most n-1 words (S, L), each after those before it here."""
         distances = self._distances(words.shape[1]).repeat(len(words), 1, 1)
         with torch.autocast(self.b.device.type, torch.bfloat16, enabled=self.bfloat16 and self.training):
-            x = self.features(words) * self.architecture.m**0.5
-            x = nn.functional.dropout(x, self.architecture.deep.input_dropout, self.training)
+            x = self.of_inputs(self.features(words) * self.architecture.m**0.5)
             for layer in self.layers:
                 x = layer(x, src_mask=distances)
         return self.norm(x.to(self.b.dtype))
