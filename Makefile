@@ -168,7 +168,7 @@ test: lint  ## lint and the tests that take seconds and need nothing but the env
 test-all: lint .venv/peers  ## the same, longer ones, and comparisons with independent tools, which it installs
 	python -m pytest -n $(JOBS) --dist loadfile $(TESTS)
 
-soak: .venv/installed  ## half an hour of faults, counted: bad values, damaged files, kills, full disks; reports/soak.md
+soak: .venv/installed  ## half an hour of faults, counted: bad values, damaged files, kills, full disks
 	python -m tests.soak
 
 mistakes: .venv/installed  ## mistakes that read ahead or fit on test, planted one at a time: do the tests notice each?

@@ -172,23 +172,3 @@ def made_network(folder: Path, corpus: Corpus, shape: Architecture) -> torch.nn.
     save_file(network.state_dict(), folder / "weights.safetensors")
     made(folder, corpus, "train", model=shape.model_dump(exclude_none=True))
     return network
-
-
-def brown_contexts(brown: Corpus) -> list[np.ndarray]:
-    """Four words each: of validation, of training, at random, and with a word that training never shows."""
-    random = np.random.default_rng(0).integers(0, len(brown.vocabulary), 4)
-    unseen = np.flatnonzero(brown.unseen)[:1]
-    return [brown.valid[1000:1004], brown.train[77:81], random, np.concatenate([random[:3], unseen])]
-
-
-@pytest.fixture
-def every_word(brown):
-    """P(w | context) of all words of the vocabulary, by a model of the whole corpus."""
-    words = np.arange(len(brown.vocabulary))
-
-    def call(model, context: np.ndarray) -> np.ndarray:
-        # context and word in turn, for all words at once; every fifth probability is the word's
-        stream = np.column_stack([np.tile(context, (len(words), 1)), words]).ravel()
-        return np.exp(model.log_probabilities(stream[:0], stream).astype(np.float64))[len(context) :: len(context) + 1]
-
-    return call

@@ -108,22 +108,6 @@ def test_a_longer_ngram_whose_beginning_has_no_line_is_an_error():
         arpa.read(text.splitlines(), WORDS)
 
 
-@pytest.mark.parametrize("form", [{}, {"backoff": True, "drop": True}], ids=str)
-def test_one_wrong_line_among_thousands_is_noticed(few, form):
-    """Whichever it is: what has no back-off any more, or is likelier."""
-    corpus, random = read_corpus(few), np.random.default_rng(0)
-    words = corpus.vocabulary
-    model = kneser_ney.fit(counts.count(corpus.train, 3, len(words)), fallback=True, **form)
-    lines = list(arpa.write(model, words))
-    start, end = lines.index("\\2-grams:") + 1, lines.index("\\3-grams:") - 1
-    arpa.read(lines, words)
-    for place in random.permutation(np.arange(start, end))[:3]:
-        p, text, backoff = lines[place].split("\t")
-        wrong = f"{float(p) / 2}\t{text}\t{backoff}"
-        with pytest.raises(InputError, match="sum to"):
-            arpa.read([*lines[:place], wrong, *lines[place + 1 :]], words)
-
-
 def test_the_stage_exports_and_reads_and_gives_the_same_arrays(few, tmp_path):
     """Through a compressed file, as a model of Table 1 would be handed on."""
     own = [f"data={few}", "ngram=kn3", "ngram.fallback=true", f"export={tmp_path}/kn3.arpa.gz", f"out={tmp_path}/own"]

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from conftest import brown_contexts, noised, settings
+from conftest import noised, settings
 
 from pipeline import cluster
 from pipeline.core.clustering import exchange
@@ -54,14 +54,10 @@ def test_the_same_seed_gives_the_same_classes_and_annealing_better_ones():
     assert min(exchange.perplexity(STREAM, classes_of(seed)) for seed in range(5)) <= plain
 
 
-def test_brown_classes(brown, every_word):
-    """500 classes on the training part: 207.6 at most; the probabilities of their n-grams sum to one."""
+def test_brown_classes(brown):
+    """500 classes on the training part: 207.6 at most."""
     brown_classes = exchange.exchange(brown.train, len(brown.vocabulary), 500, 1e-5, 50)
     assert exchange.perplexity(brown.train, brown_classes) <= 207.6
-    for order in (3, 5):
-        model = classes.fit(brown.train, brown_classes, order)
-        for context in brown_contexts(brown):
-            assert every_word(model, context).sum() == pytest.approx(1, abs=1e-5)
 
 
 def test_the_class_bigrams_perplexity_by_its_definition():

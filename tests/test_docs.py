@@ -2,11 +2,9 @@
 
 import json
 import re
-import shlex
 from pathlib import Path
 
 import pytest
-from conftest import settings
 from forks import call
 
 from pipeline.config import check, help
@@ -24,17 +22,6 @@ def test_every_key_is_explained_in_the_help(stage, capsys):
         grouped = any(other.startswith((f"{key}.", f"{key}[]")) for other in every)
         assert field.description or grouped, f"{stage}: {key} has no description"
         assert re.search(rf"^  {re.escape(key)}\b", said, re.MULTILINE), f"{stage}: {key} is not shown"
-
-
-@pytest.mark.parametrize("stage", STAGES)
-def test_the_helps_examples_compose(stage):
-    """And their values are what the stage takes."""
-    lines = (ROOT / "conf" / f"{stage}.yaml").read_text(encoding="utf-8").splitlines()
-    examples = [shlex.split(line.removeprefix("# ")) for line in lines if line.startswith("# python -m")]
-    assert examples
-    for python, flag, module, *arguments in examples:
-        assert [python, flag, module] == ["python", "-m", f"pipeline.{stage}"]
-        settings(stage, *(argument for argument in arguments if argument != "-m"))
 
 
 def test_a_stage_answers_with_the_values_of_the_file_that_is_chosen(capsys):

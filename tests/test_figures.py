@@ -45,6 +45,11 @@ def cells(file: str, rows: str, values: str, form: str = ".1f") -> list[str]:
     return [written(cell, form) for line in zip(*columns, strict=True) for cell in line]
 
 
+def of(file: str, names: str, values: str = BOTH) -> list[str]:
+    """Of each of these models in turn."""
+    return [cell for name in names.split() for cell in cells(file, f"name == '{name}'", values)]
+
+
 def ratio(table: str, name: str, over: str, values: str = "test_raw, valid_raw") -> list[str]:
     return cells(f"{table}/{table}-ratios.csv", f"name == '{name}' and over == '{over}'", values, ".3f")
 
@@ -164,18 +169,14 @@ FIGURES = {
     "closest": lambda: [off("closest", "valid"), off("closest", "train")],
     "closest-ratios": lambda: ratios_off("closest"),
     "closest-reached": lambda: reached("closest", values="valid, test, both"),
-    "ascent": lambda: [
-        *behind("ascent"),
-        *(cell for file in ("ascent/ascent.csv", "table1.csv") for cell in cells(file, "name == 'mlp9'", BOTH)),
-    ],
+    "ascent": lambda: [*behind("ascent"), *of("ascent/ascent.csv", "mlp9"), *of("table1.csv", "mlp9")],
     "ascent-reached": lambda: reached("ascent"),
     "ascent-behind": lambda: behind("ascent"),
     "closest-behind": lambda: behind("closest"),
     "text-order": lambda: [
         cell
         for name in ("mlp5", "mlp9")
-        for file, row in (("extra", f"{name}-literal"), ("faithful", name))
-        for cell in cells(f"faithful/{file}.csv", f"name == '{row}'", BOTH)
+        for cell in (*of("faithful/extra.csv", f"{name}-literal"), *of("faithful/faithful.csv", name))
     ],
     "recipe": lambda: reached("table1"),
     "share": lambda: cells(
@@ -210,43 +211,28 @@ FIGURES = {
         *reached("faithful", "class500-3", "both"),
         *reached("faithful", "class500-3", "both", "with share"),
     ],
-    "class-one": lambda: [
-        *cells("extra.csv", "name == 'class500-3-added'", BOTH),
-        *cells("table1.csv", "name == 'kn5'", BOTH),
-    ],
+    "class-one": lambda: [*of("extra.csv", "class500-3-added"), *of("table1.csv", "kn5")],
     "best-ngram": lambda: [beaten(whose) for whose in ("procedure", "closest", "recipe")],
-    "longer": lambda: [
-        cell for table in ("faithful20", "faithful") for cell in cells(f"{table}/{table}.csv", "name == 'mlp5'", BOTH)
-    ],
+    "longer": lambda: [*of("faithful20/faithful20.csv", "mlp5"), *of("faithful/faithful.csv", "mlp5")],
     "classes-longer": lambda: [
         *reached("faithful", "class500-3", "both"),
         *reached("faithful20", "class500-3", "both"),
         *reached("faithful20", "class500-3", "both", "with share"),
     ],
     "class-added": lambda: [
-        *cells("extra.csv", "name == 'class500-3-added'", BOTH),
-        *cells("table1.csv", "name == 'class500-3'", BOTH),
+        *of("extra.csv", "class500-3-added"),
+        *of("table1.csv", "class500-3"),
         *over("class500-3-added", "kn5", "{}_raw"),
         *over("class500-3", "kn5", "paper_{}"),
         *over("class500-3-added", "kn5-srilm", "{}_raw"),
     ],
     "srilm": lambda: [*reached("faithful", "kn5-srilm", "both"), *reached("faithful20", "kn5-srilm", "both")],
     "steps": lambda: cells("timeline/steps.csv", "valid_share > -9", "100 * valid_share, 100 * test_share", ".0f"),
-    "cache": lambda: [
-        cell
-        for name in ("kn5", "best-ngram", "mlp1", "awd-lstm")
-        for cell in cells("cache/cache.csv", f"name == '{name}-cached'", BOTH)
-    ],
-    "bars": lambda: [
-        cell
-        for name in ("awd-lstm", "everything", "everything-adapting", "transformer")
-        for cell in cells("later/later.csv", f"name == '{name}'", "test, valid")
-    ],
-    "window": lambda: [
-        cell
-        for name in ("residual", "residual-direct", "residual-direct-dynamic", "mlp1-dynamic")
-        for cell in cells("window/window.csv", f"name == '{name}'", "valid, test")
-    ],
+    "cache": lambda: of("cache/cache.csv", "kn5-cached best-ngram-cached mlp1-cached awd-lstm-cached"),
+    "bars": lambda: of("later/later.csv", "awd-lstm everything everything-adapting transformer", "test, valid"),
+    "window": lambda: of(
+        "window/window.csv", "residual residual-direct residual-direct-dynamic mlp1-dynamic", "valid, test"
+    ),
     "window-pairs": lambda: [
         cell
         for says in (

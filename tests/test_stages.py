@@ -16,7 +16,7 @@ import pandas as pd
 import psutil
 import pytest
 import torch
-from conftest import architecture, made, run, settings
+from conftest import architecture, run, settings
 from forks import SECONDS, SERVER, Ended, Fork, call
 from hydra.core.hydra_config import HydraConfig
 from mlflow import MlflowClient
@@ -406,21 +406,3 @@ def test_stages_that_begin_at_the_same_moment_have_folders_of_their_own_and_shar
     assert [child.data.tags["mlflow.parentRunId"] for child in children] == [parent.info.run_id] * 3
     assert all(child.info.status == "FINISHED" and child.data.metrics["cost/seconds"] > 0 for child in children)
     assert all({"commit", "dirty", "data"} <= set(child.data.tags) for child in children)
-
-
-def test_learned_weights_are_no_worse_than_equal_ones_on_validation(few, tmp_path):
-    corpus = read_corpus(few)
-    for number, name in enumerate(("mlp9", "interpolated3")):
-        random = np.random.default_rng(number)
-        raw = made(tmp_path / name / "0", corpus, "train") / "raw"
-        raw.mkdir(exist_ok=True)
-        for split in ("valid", "test"):
-            np.save(raw / f"{split}.npy", -random.exponential(3 + number, len(corpus.ids(split))).astype(np.float32))
-    perplexities = {}
-    for weights in ("[]", "[0.5,0.5]"):
-        out = tmp_path / f"out{weights}"
-        arguments = [f"data={few}", f"predictions=[{tmp_path}]", f"mix.weights={weights}", f"out='{out}'"]
-        run("mix", *arguments)
-        perplexities[weights] = read_json(out / "metrics.json")["valid_raw"]
-        assert sum(read_json(out / "weights.json").values()) == pytest.approx(1)
-    assert perplexities["[]"] < perplexities["[0.5,0.5]"]
