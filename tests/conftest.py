@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from filelock import FileLock
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import OmegaConf
 from safetensors.torch import save_file
@@ -107,8 +108,17 @@ def few(brown_raw, tmp_path_factory) -> Path:
 @pytest.fixture(scope="session")
 def results(few, tmp_path_factory) -> Path:
     """tiny.RESULTS below a folder, rows of its Table 1, and the store logged.db that the stages have logged into."""
-    root = tmp_path_factory.mktemp("results")
-    (root / "data").mkdir()
+    own = tmp_path_factory.getbasetemp()
+    root = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "results"  # one for all of its processes
+    with FileLock(f"{root}.lock"):
+        if not (root / "made").is_file():
+            make_results(root, few)
+            (root / "made").touch()
+    return root
+
+
+def make_results(root: Path, few: Path) -> None:
+    (root / "data").mkdir(parents=True)
     (root / "data" / "brown").symlink_to(few)
     (root / "conf" / "table").mkdir(parents=True)
     (root / "conf" / "table" / "table1.yaml").write_text(ROWS)
@@ -118,7 +128,6 @@ def results(few, tmp_path_factory) -> Path:
             stage, *more = command.format(root=root).split()
             timing = f"timing={root}/timings/{out.split('/')[1]}/{out.replace('/', '-')}.json"
             run(stage, *words(root, stage, root / out, timing, *more))
-    return root
 
 
 def noised(data: Path, folder: Path, *splits: str) -> Path:

@@ -25,7 +25,10 @@ from pipeline.data.files import read_json
 BLOCK = re.compile(r'^```(\w+)(?: title="([^"]+)")?\n(.*?)^```$', re.MULTILINE | re.DOTALL)
 PAGE = (ROOT / "docs" / "extend.md").read_text(encoding="utf-8")
 FAKED = ("dvc.yaml", "experiments/beyond/dvc.yaml")  # the files of which the page asks what an edit would run again
-SECTIONS = re.findall(r"^## .*?(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL)
+SECTIONS = [
+    pytest.param(section, id=section.split("\n")[0], marks=[pytest.mark.thorough] * ("novel" in section))
+    for section in re.findall(r"^## .*?(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL)
+]
 
 
 @pytest.fixture(scope="module")
@@ -75,10 +78,10 @@ def edited(text: str, diff: str) -> str:
     return text.replace(before, after)
 
 
-@pytest.mark.parametrize("section", SECTIONS, ids=[section.split("\n")[0] for section in SECTIONS])
+@pytest.mark.parametrize("section", SECTIONS)
 def test_each_edit_of_the_page_does_what_it_says(checkout, section):
     """Sections build on the ones before only by the files that they add, and by entries of the lists of models: other
-    edits of committed files are taken back."""
+    edits of committed files are taken back. What makes or needs the table of a novel takes a minute."""
     changed = {file: file.read_text(encoding="utf-8") for file in checkout.glob("experiments/*/dvc.yaml")}
     changed[checkout / "dvc.yaml"] = (checkout / "dvc.yaml").read_text(encoding="utf-8")
     printed = ""
@@ -99,6 +102,7 @@ def test_each_edit_of_the_page_does_what_it_says(checkout, section):
             file.write_text(text, encoding="utf-8")
 
 
+@pytest.mark.thorough
 def test_the_sections_have_left_what_the_page_promises(checkout):
     """A table of one's own from two files, a corpus by a reader of one's own, a column, a command, a mixture."""
     table = pd.read_csv(checkout / "reports" / "novel" / "novel.csv", index_col="name")

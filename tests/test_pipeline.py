@@ -287,6 +287,7 @@ def test_stages_that_are_jobs_of_slurm_leave_the_same_lock(project, tmp_path):
     assert (jobs.folder / "dvc.lock").read_text() == (project.folder / "dvc.lock").read_text()
 
 
+@pytest.mark.thorough
 def test_the_demo_makes_a_table_of_its_own(project):
     """Every kind of model, and no row of another corpus among them."""
     output = project.run("make", "--assume-old=.venv/installed", "demo")
