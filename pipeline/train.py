@@ -80,19 +80,9 @@ def _run(config: Train, ranks: Ranks) -> None:
         with recorded("train", config, corpus, ranks.first, path.stem) as run, logging_redirect_tqdm():
             file = checkpoint.Checkpoint(path, config.checkpoint_seconds, ranks)
             with checkpoint.noting_signals(), Shown(config, ranks, file, run) as watch:
-                trained = train(
-                    corpus.splits,
-                    len(corpus.vocabulary),
-                    corpus.mark,
-                    config.model,
-                    config.recipe,
-                    config.seed,
-                    ranks.device,
-                    config.parallel,
-                    splits,
-                    watch,
-                    features,
-                )
+                what = corpus.splits, len(corpus.vocabulary), corpus.mark, config.model, config.recipe
+                how = config.seed, ranks.device, config.parallel
+                trained = train(*what, *how, splits, watch, features)
                 scoring, more = watch.began, {}
                 if ranks.first and not isinstance(wanted, bool):
                     watch.begin(wanted, "scoring training")
@@ -119,7 +109,8 @@ def _is_there(made: Record, out: Path, timing: Path, training: str) -> bool:
 
 
 class Shown(Bar, Watch):
-    """A training as people see it: a progress bar and a line an epoch, in MLflow too; and as files: the checkpoint."""
+    """A training as people see it: a progress bar and a line an epoch, in MLflow too; and as files: the checkpoint. Its
+    methods are those of Watch and Watcher."""
 
     def __init__(self, config: Train, ranks: Ranks, file: checkpoint.Checkpoint, run: tracking.Run):
         super().__init__(config.name, shown=ranks.first)
@@ -127,7 +118,6 @@ class Shown(Bar, Watch):
         self.file, self.run, self.began, self.done = file, run, time.perf_counter(), Progress()
 
     def resume(self) -> dict | None:
-        """See Watch."""
         state = self.file.read()
         if state is not None:
             self.done = Progress(**state["progress"])
@@ -135,25 +125,21 @@ class Shown(Bar, Watch):
         return state
 
     def begin(self, amount: int, what: str = "", done: int = 0) -> None:
-        """See Watcher."""
         self.bar.total = self.bar.n  # early stopping may have ended the one before
         super().begin(amount, what, done)
         self.began = time.perf_counter()
 
     def advance(self, amount: int) -> None:
-        """See Watcher."""
         super().advance(amount)
         if checkpoint.is_to_stop():
             raise self._stopped()
 
     def step(self, progress: Progress, words: int) -> None:
-        """See Watch."""
         self.bar.update(words)
         if progress.perplexity:
             self.bar.set_postfix(epoch=progress.epoch + 1, training=f"{progress.perplexity:.1f}", refresh=False)
 
     def epoch(self, epoch: Epoch) -> None:
-        """See Watch."""
         log.info(
             "epoch %d: training %.1f (running), validation %.1f (%s, on %s tokens of it)",
             *(epoch.epoch, epoch.train_perplexity, epoch.valid_perplexity, self.reading, f"{epoch.valid_tokens:,}"),
@@ -161,12 +147,10 @@ class Shown(Bar, Watch):
         self.run.call(tracking.log_curve, self.run.id, self.done.curve)  # with this one, as `save` came first
 
     def save(self, state: dict) -> None:
-        """See Watch."""
         self.file.write(state)
         self.done = Progress(**state["progress"])
 
     def look(self, save: Callable[[], None]) -> None:
-        """See Watch."""
         if self.file.tick(save):
             raise self._stopped()
 

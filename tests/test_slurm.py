@@ -14,7 +14,7 @@ from test_stages import TINY
 from pipeline.config.base import ROOT
 
 pytestmark = pytest.mark.thorough
-EIGHT = ["model.n=2,3,4,5,6,7,8,-3", *TINY, "recipe.epochs=10", "recipe.patience=10"]
+EIGHT = ["model.n=2,3,4,5,6,7,8,-3", *TINY, "recipe.epochs=5", "recipe.patience=5"]
 
 
 @pytest.mark.skipif(not slurm.IS_HERE, reason="apt-get install slurm-wlm")
