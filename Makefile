@@ -8,7 +8,7 @@ BIN := .venv/bin
 DEMO := outputs/demo
 GRID ?= recipe
 # The longest file first, so that the cores end together; pytest-xdist would begin with the file of the most tests.
-TESTS := --no-loadscope-reorder tests/test_pipeline.py tests
+TESTS := --no-loadscope-reorder $(addprefix tests/test_,pipeline.py untouched.py stages.py models.py) tests
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 # The programs of an environment name its place: one that was moved or copied with its checkout is made again.
 $(shell [ -L .venv ] || [ ! -s .venv/installed ] || [ "$$(cat .venv/installed)" = "$$PWD" ] || rm -rf .venv)

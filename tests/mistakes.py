@@ -1,6 +1,6 @@
 """Mistakes that read ahead, or fit on test, planted one at a time in a copy of the code: which do the tests miss?
 
-    python -m tests.mistakes              # all; some twenty minutes on one core
+    python -m tests.mistakes              # all; some half an hour on one core
     python -m tests.mistakes --sample 4   # that many, others every day
 
 mistakes.yaml has them. Exit code 1 where one survives.
