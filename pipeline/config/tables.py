@@ -128,5 +128,8 @@ def _table(file: Path) -> Table:
     try:
         return Table.model_validate(groups.merged(file))
     except ValidationError as error:
-        faults = (f"{file}: {'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors())
+        faults = (
+            ": ".join([str(file), *filter(None, [".".join(map(str, each["loc"]))]), each["msg"]])
+            for each in error.errors()
+        )
         raise InputError("\n".join(faults)) from None
