@@ -7,7 +7,7 @@ JOBS ?= $(shell env -u OMP_NUM_THREADS nproc 2>/dev/null || sysctl -n hw.ncpu)
 BIN := .venv/bin
 DEMO := outputs/demo
 GRID ?= recipe
-# The longest file first, so that the cores end together; pytest-xdist would begin with the file of the most tests.
+# The longest files first, so that the cores end together; pytest-xdist would begin with the file of the most tests.
 TESTS := --no-loadscope-reorder $(addprefix tests/test_,pipeline.py untouched.py stages.py models.py) tests
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 # The programs of an environment name its place: one that was moved or copied with its checkout is made again.

@@ -118,6 +118,7 @@ def results(few, tmp_path_factory) -> Path:
 
 
 def make_results(root: Path, few: Path) -> None:
+    """What the fixture `results` has, below an empty place."""
     (root / "data").mkdir(parents=True)
     (root / "data" / "brown").symlink_to(few)
     (root / "conf" / "table").mkdir(parents=True)

@@ -17,6 +17,7 @@ def test_every_key_is_explained_in_the_help(stage, capsys):
     """A group of keys by its keys, all others by a sentence; the help shows each with its type."""
     assert help.answer(stage, []) == 0
     said = capsys.readouterr().out
+    assert re.search(rf"^  python -m pipeline\.{stage}\b", said, re.MULTILINE), f"{stage}: no example"
     every = dict(check.keys(STAGES[stage]))
     for key, field in every.items():
         grouped = any(other.startswith((f"{key}.", f"{key}[]")) for other in every)

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 
 import pytest
 from sqlalchemy.exc import OperationalError
@@ -91,9 +92,28 @@ def test_no_message_shows_the_password(monkeypatch, uri, said):
     assert "cret" not in line and "***" in line
 
 
-@pytest.mark.parametrize("path", [os.environ["PATH"], ""])
-def test_an_archive_has_no_commit_wherever_it_is_unpacked(monkeypatch, path):
+def test_what_a_library_of_mlflows_warns_of_is_no_error():
+    """Also with PYTHONWARNINGS=error."""
+    run = tracking.Run()
+    with warnings.catch_warnings(action="error"):
+        run.call(lambda: warnings.warn("will be dropped", FutureWarning, stacklevel=1))
+    assert run.tracked
+
+
+def test_an_archive_has_no_commit_wherever_it_is_unpacked(tmp_path, monkeypatch):
     """Not that of a repository around it; and without git a run is tracked all the same."""
-    monkeypatch.setattr(tracking, "ROOT", ROOT / "tests")
-    monkeypatch.setenv("PATH", path)
-    assert tracking.code_state.__wrapped__()["commit"] == "no-commit"
+    inner = tmp_path / "archive"
+    inner.mkdir()
+    subprocess.run(["git", "init", "--quiet", tmp_path], check=True)
+    identity = ("-c", "user.name=t", "-c", "user.email=t@example.org")
+    subprocess.run(["git", "-C", tmp_path, *identity, "commit", "-qm", "x", "--allow-empty"], check=True)
+    for place, path, known in (
+        (tmp_path, os.environ["PATH"], True),
+        (inner, os.environ["PATH"], False),
+        (inner, "", False),
+    ):
+        monkeypatch.setattr(tracking, "ROOT", place)
+        monkeypatch.setenv("PATH", path)
+        tracking.code_state.cache_clear()
+        assert (tracking.code_state()["commit"] != "no-commit") is known
+    tracking.code_state.cache_clear()
