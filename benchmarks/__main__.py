@@ -85,11 +85,11 @@ def parts() -> Iterator[dict[str, str]]:
     for part, module in PARTS.items():
         if not _file(part).is_file():
             continue
-        title, _, explanation = module.__doc__.partition("\n\n")
-        text = [_file(part).with_suffix(".txt").read_text(encoding="utf-8"), explanation.strip()]
+        title = module.__doc__.partition("\n\n")[0]
+        text = [_file(part).with_suffix(".txt").read_text(encoding="utf-8")]
         if part in race.PARTS:
             text.append(race_text(pd.read_csv(_file(part))))
-        yield {"part": part, "title": " ".join(title.rstrip(".").split()), "text": "\n\n".join(filter(None, text))}
+        yield {"part": part, "title": " ".join(title.rstrip(".").split()), "text": "\n\n".join(text)}
 
 
 def report() -> str:
@@ -112,7 +112,8 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("parts", nargs="*", choices=[*PARTS, []], metavar="PART", help=told)
     REPORT.with_suffix("").mkdir(exist_ok=True)
     for part in parser.parse_args(arguments).parts or usual:
-        where = machine()  # the code that is measured, not what stands there in an hour
+        # Of the code that is measured, not of what stands there in an hour or is measured another way in a month.
+        where = "\n\n".join([machine(), *PARTS[part].__doc__.strip().split("\n\n")[1:]])
         measured = PARTS[part].run()
         measured.to_csv(_file(part), index=measured.index.name is not None or measured.index.nlevels > 1)
         _file(part).with_suffix(".txt").write_text(where, encoding="utf-8")

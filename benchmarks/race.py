@@ -1,11 +1,13 @@
-"""The race: who trains to a perplexity in the fewest machine-seconds, stock PyTorch in six forms or ours.
+"""The race: who trains to a perplexity in the fewest machine-seconds, forms of stock PyTorch or ours.
 
-Each contestant (benchmarks/contestants) may choose among the same rates, dropout and weight decay in the same
-core-seconds of trials: all choices on a random part of the training words, then the better half on twice as many words,
-until one is left. That one is trained over several numbers of epochs, two networks at a time, a core each. Perplexities
-are of all of validation, as each model gives it and with the share for unseen words, means of two seeds; seconds are of
-training alone, without evaluation. `of the machine` is a network's share of the machine that trains one on each core.
-Where four epochs take over 150 s, no other number is tried. Trials use early stopping's tokens.
+Each contestant (benchmarks/contestants) may choose among the same rates and weight decays, with dropout and without,
+half of the same core-seconds of trials for each: all choices on a random part of the training words, then the better
+half on twice as many words, until one is left. The two that are left are trained over several numbers of epochs, two
+networks at a time, a core each. Where four epochs take over 150 s, no other number is tried, and of one choice alone:
+all trials are then among all choices. Perplexities are of all of validation, as each model gives it and with the share
+for unseen words, means of two seeds; seconds are of training alone, without evaluation. `of the machine` is a network's
+share of the machine that trains one on each core. Trials use early stopping's tokens. One contestant, row_adam, has
+read our code.
 """
 
 import shutil
@@ -30,10 +32,20 @@ from pipeline.running import tracking
 from pipeline.running.stage import peak_memory_mb
 
 MODELS = ["mlp1", "mlp9"]
-CONTESTANTS = ["ours", "sparse_bfloat16", "sparse", "sampled", "compiled", "adaptive", "full"]  # the slowest last
+CONTESTANTS = [  # the slowest last
+    "ours",
+    "row_adam",
+    "sparse_bfloat16",
+    "sparse",
+    "sampled",
+    "compiled",
+    "adaptive",
+    "full",
+]
+DROPOUT = [0.0, 0.2]
 CHOICES = [
     {"rate": rate, "dropout": dropout, "weight_decay": decay}
-    for rate, dropout, decay in product([3.5e-3, 7e-3, 1.4e-2, 2.8e-2], [0.0, 0.2], [0.0, 1e-4])
+    for rate, dropout, decay in product([3.5e-3, 7e-3, 1.4e-2, 2.8e-2], DROPOUT, [0.0, 1e-4])
 ]
 TRIALS = 300.0  # core-seconds for each contestant and shape
 WARM = 10_000  # words by which a contestant's speed is measured before its trials
@@ -98,15 +110,12 @@ def perplexities(network, corpus: setting.Ids, n: int, stopping) -> tuple[float,
     return evaluation.perplexity(raw), evaluation.perplexity(evaluation.apply_share(raw, target, unseen, share))
 
 
-def choose(who: str, model: str) -> tuple[dict, float]:
-    """The best choice that so many core-seconds of trials find, and seconds a word."""
-    (warm,) = setting.in_processes(perform, [(Run(who, model, CHOICES[0], words=WARM), False)])
-    speed = warm["seconds"] / warm["words"]
-    choices = CHOICES
-    rounds = int(np.log2(len(CHOICES)))
+def choose(who: str, model: str, choices: list[dict], seconds: float, speed: float) -> dict:
+    """The best of these choices that so many core-seconds of trials find, at so many seconds a word to begin with."""
+    rounds = int(np.log2(len(choices)))
     whole = len(setting.brown().train)
     while len(choices) > 1:
-        words = int(TRIALS / rounds / len(choices) / speed)
+        words = int(seconds / rounds / len(choices) / speed)
         epochs = max(1, round(words / whole))
         part = min(words // epochs, whole)
         runs = [(Run(who, model, choice, epochs, part), False) for choice in choices]
@@ -117,23 +126,31 @@ def choose(who: str, model: str) -> tuple[dict, float]:
         print(
             f"{model}, {who}: {part:,} words by {epochs}, best {found[best[0]]['share']:.1f} {choices[0]}", flush=True
         )
-    return choices[0], float(speed)
+    return choices[0]
 
 
 def measure(who: str, model: str) -> pd.DataFrame:
-    """A line for each number of epochs, of a contestant's best choice."""
-    choice, speed = choose(who, model)
+    """A line for each number of epochs, of a contestant's best choice with dropout and without."""
     whole = len(setting.brown().train)
-    lines = []
-    for epochs in EPOCHS if 4 * whole * speed < LONGEST else [4]:
-        runs = [(Run(who, model, choice, epochs, seed=seed), True) for seed in range(CORES)]
-        found = pd.DataFrame(setting.in_processes(perform, runs))
-        lines.append(
-            {"epochs": epochs, **found[["raw", "share", "seconds", "words"]].mean(), "MB": found["memory"].max()}
-        )
-        print(f"{model}, {who}: {lines[-1]}", flush=True)
-    (alone,) = setting.in_processes(perform, [(Run(who, model, choice, words=whole // 8, threads=CORES), False)])
-    return pd.DataFrame(lines).assign(alone=alone["seconds"] / alone["words"], **choice)
+    (warm,) = setting.in_processes(perform, [(Run(who, model, CHOICES[0], words=WARM), False)])
+    speed = warm["seconds"] / warm["words"]
+    offered, numbers = [CHOICES], [4]
+    if 4 * whole * speed < LONGEST:
+        offered = [[each for each in CHOICES if each["dropout"] == rate] for rate in DROPOUT]
+        numbers = EPOCHS
+    tables = []
+    for choices in offered:
+        choice, lines = choose(who, model, choices, TRIALS / len(offered), speed), []
+        for epochs in numbers:
+            runs = [(Run(who, model, choice, epochs, seed=seed), True) for seed in range(CORES)]
+            found = pd.DataFrame(setting.in_processes(perform, runs))
+            lines.append(
+                {"epochs": epochs, **found[["raw", "share", "seconds", "words"]].mean(), "MB": found["memory"].max()}
+            )
+            print(f"{model}, {who}: {lines[-1]}", flush=True)
+        (alone,) = setting.in_processes(perform, [(Run(who, model, choice, words=whole // 8, threads=CORES), False)])
+        tables.append(pd.DataFrame(lines).assign(alone=alone["seconds"] / alone["words"], **choice))
+    return pd.concat(tables, ignore_index=True)
 
 
 def run(model: str) -> pd.DataFrame:

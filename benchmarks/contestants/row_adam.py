@@ -1,0 +1,38 @@
+"""What a good user of stock PyTorch writes after reading our code: Poisson sampling, so that no word is sorted;
+bfloat16 for the one large product; torch's fused Adam on a copy of the rows that a batch touches."""
+
+import torch
+from torch import Tensor, nn
+
+from benchmarks.contestants import Task, full, sparse
+from pipeline.core.training.optimiser import RowAdam
+from pipeline.core.training.sampling import inclusion_probabilities
+
+
+class Network(sparse.Network):
+    """The sparse network with other candidates and another product."""
+
+    def __init__(self, task: Task):
+        super().__init__(task)
+        chance = inclusion_probabilities(task.counts.numpy(), task.recipe.samples, task.recipe.power)
+        self.register_buffer("chance", torch.from_numpy(chance).float())
+
+    def loss(self, context: Tensor, target: Tensor) -> Tensor:
+        """Mean over the batch, in nats, over the words that take part."""
+        chance = self.chance.index_fill(0, target, 1)  # a target is always there
+        words = (torch.rand_like(chance) < chance).nonzero().squeeze(1)
+        scores = self.scores(self.features(context), words) - chance[words].log()
+        return nn.functional.cross_entropy(scores, torch.searchsorted(words, target))
+
+    def scores(self, features: Tensor, words: Tensor) -> Tensor:
+        """Of some words, (B, K)."""
+        product = features.bfloat16() @ self.weight(words).bfloat16().T
+        return product.float() + self.bias(words)[:, 0]
+
+
+def train(task: Task) -> tuple[Network, float]:
+    """The network, and the seconds that its training took."""
+    network = Network(task)
+    _, hidden, decay = sparse.optimisers(network, task)
+    by_row = RowAdam([network.embedding.weight, network.weight.weight, network.bias.weight], **full.adam(task))
+    return network, full.loop(network, [by_row, hidden, decay], network.loss, task)
