@@ -22,7 +22,7 @@ KEEP_MEMORY = {"MALLOC_MMAP_THRESHOLD_": "1000000000", "MALLOC_TRIM_THRESHOLD_":
 def epoch(batch: int) -> dict[str, float]:
     """What an epoch with so many words an update comes to."""
     recipe = setting.recipe("paper", batch=batch, epochs=1)
-    trainer = setting.trainer(setting.architecture("mlp9"), recipe, setting.brown())
+    trainer = setting.trainer(setting.architecture("mlp9"), recipe, setting.ids())
     start = time.process_time()
     trainer.run()
     seconds = time.process_time() - start

@@ -37,7 +37,7 @@ class Softmax:
     def corpus(self) -> setting.Ids:
         """Brown, or ids of a vocabulary that it does not have."""
         if not self.vocabulary:
-            return setting.brown()
+            return setting.ids()
         stream = zipf.ids(100_000, self.vocabulary)
         return setting.Ids(stream, stream[:1000], self.vocabulary, 0)
 

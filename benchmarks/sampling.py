@@ -20,7 +20,7 @@ SOFTMAXES = {
 
 def cost(name: str) -> dict:
     """Time of training on one core, evaluation left out, and where it leads."""
-    corpus = setting.brown()
+    corpus = setting.ids()
     run = setting.trainer(setting.architecture("mlp9"), setting.recipe(epochs=EPOCHS, **SOFTMAXES[name]), corpus)
     seconds, words = setting.clocked(run), EPOCHS * len(corpus.train)
     perplexity = run.progress.curve[-1]["valid_perplexity"]

@@ -8,7 +8,6 @@ import pandas as pd
 import torch
 
 from benchmarks import setting
-from benchmarks.race import MODELS
 from pipeline.core.families.feedforward import Network
 from pipeline.core.networks import softmax
 from pipeline.core.networks.base import BATCH, score
@@ -29,8 +28,8 @@ def products(network: Network, z: torch.Tensor) -> None:
 @torch.no_grad()
 def run() -> pd.DataFrame:
     """A line a model: microseconds a word on one thread, median of turns."""
-    corpus, lines = setting.brown(), []
-    for model in MODELS:
+    corpus, lines = setting.ids(), []
+    for model in ("mlp1", "mlp9"):
         trainer = setting.trainer(setting.architecture(model), setting.recipe(), corpus)
         network = trainer.network
         context, target = trainer.batches.at(torch.arange(TOKENS))

@@ -44,9 +44,9 @@ class Ids:
     mark: int  # id of the text mark
 
 
-def brown() -> Ids:
-    """The preprocessed Brown corpus, as training reads it."""
-    corpus = read_corpus("data/brown")
+def ids(data: str = "data/brown") -> Ids:
+    """A preprocessed corpus, as training reads it."""
+    corpus = read_corpus(data)
     return Ids(corpus.train, corpus.valid, len(corpus.vocabulary), corpus.mark)
 
 
@@ -63,11 +63,13 @@ class Clock(Watch):
 
     def __init__(self):
         self.seconds, self.start = 0.0, time.perf_counter()
+        self.steps: list[float] = []  # when each ended
 
     def step(self, progress: Progress, words: int) -> None:
         """See Watch."""
         now = time.perf_counter()
         self.seconds, self.start = self.seconds + now - self.start, now
+        self.steps.append(now)
 
     def epoch(self, epoch: Epoch) -> None:
         """See Watch: the trainer's own evaluation is over."""

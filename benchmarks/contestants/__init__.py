@@ -6,7 +6,7 @@ of the same spread at the start, output biases at the log unigram. So the race i
 know.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from torch import Tensor
@@ -26,6 +26,7 @@ class Task:
     counts: Tensor  # (V,) float: of training
     context: Tensor  # (T, n-1) ids: all of training, or a random part
     target: Tensor  # (T,) ids
+    steps: list[float] = field(default_factory=list)  # when each step ended, which `train` writes
 
 
 class Trained(Protocol):

@@ -72,6 +72,7 @@ def loop(network: nn.Module, optimisers: list, loss: Callable[[Tensor, Tensor], 
                 optimiser.step()
                 optimiser.zero_grad()
                 scheduler.step()
+            task.steps.append(time.perf_counter())
     return time.perf_counter() - start
 
 

@@ -18,4 +18,5 @@ def train(task: Task) -> tuple[Network, float]:
     batches.windows, batches.words = torch.cat([task.context, task.target[:, None]], 1), len(task.target)
     batches.steps = math.ceil(batches.words / task.recipe.batch)
     seconds = setting.clocked(trainer)
+    task.steps.extend(trainer.watch.steps)
     return trainer.network, seconds

@@ -187,7 +187,7 @@ class Tables:
         parts = self.read("benchmark/parts.csv").to_dict("records")
         for part in parts:
             part["file"] = f"benchmark/{part['part']}.csv"
-            part["view"] = self.read(part["file"]).map(lambda value: renamed(plain(value), called))
+            part["view"] = self.read(part["file"]).map(lambda value: renamed(plain(value), called)).replace("nan", "")
             part["text"] = renamed(part["text"], called)
         return parts
 
