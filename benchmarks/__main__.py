@@ -44,21 +44,21 @@ def machine() -> str:
 
 
 def race_text(runs: pd.DataFrame) -> str:
-    """What the race comes to, ours against the best of stock in speed and in perplexity."""
+    """What the race comes to, ours against the best of the others in speed and in perplexity."""
     return "\n".join(_verdict(model, lines) for model, lines in runs.groupby("model"))
 
 
 def _verdict(model: str, lines: pd.DataFrame) -> str:
     ended = lines[lines["with share"].notna()]
-    ours, stock = ended[ended["who"] == "ours"], ended[ended["who"] != "ours"]
+    ours, others = ended[ended["who"] == "ours"], ended[ended["who"] != "ours"]
     speed = race.speeds(lines)
     fastest = speed.drop("ours").idxmax()
     times = [speed.loc["ours", way] / speed.loc[fastest[way], way] for way in speed]
-    own_best = stock.loc[stock.groupby("who")["with share"].idxmin()].sort_values("with share")
+    own_best = others.loc[others.groupby("who")["with share"].idxmin()].sort_values("with share")
     best = ours.loc[ours["with share"].idxmin()]
     behind, reached = own_best[own_best["times ours"] == 0], own_best[own_best["times ours"] > 0]
     said = [
-        f"- **{model}: {times[0]:.2f} times the words a second of the fastest stock contestant** ({fastest.iloc[0]}) "
+        f"- **{model}: {times[0]:.2f} times the words a second of the fastest other** ({fastest.iloc[0]}) "
         f"with a network on each core, {times[1]:.2f} times ({fastest.iloc[1]}) with one on all."
     ]
     if len(reached):
@@ -114,7 +114,8 @@ def main(arguments: list[str] | None = None) -> None:
     told = f"{', '.join(PARTS)}; default: all but {' and '.join(sorted(NAMED))}"
     parser.add_argument("parts", nargs="*", choices=[*PARTS, []], metavar="PART", help=told)
     REPORT.with_suffix("").mkdir(exist_ok=True)
-    for part in parser.parse_args(arguments).parts or usual:
+    wanted = parser.parse_args(arguments).parts or usual
+    for part in dict.fromkeys([*wanted, *(["records"] if {*wanted} & {*race.PARTS} else [])]):
         # Of the code that is measured, not of what stands there in an hour or is measured another way in a month.
         where = "\n\n".join([machine(), *PARTS[part].__doc__.strip().split("\n\n")[1:]])
         measured = PARTS[part].run()

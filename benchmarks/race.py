@@ -1,19 +1,17 @@
 """The race: who trains to a perplexity in the fewest machine-seconds, forms of stock PyTorch or ours.
 
-Each contestant (benchmarks/contestants) may choose among the same rates and weight decays, with dropout and without,
-half of the same core-seconds of trials for each: all choices on a random part of the training words, then the better
-half on twice as many words, until one is left. The two that are left are trained over several numbers of epochs, two
-networks at a time, a core each. Where four epochs take over 150 s, no other number is tried, and of one choice alone:
-all trials are then among all choices. Who would take over 300 s for an epoch stands with a speed alone (epochs: 0).
-Perplexities are of all of validation, as each model gives it and with the share for unseen words, means of two seeds.
-Trials use early stopping's tokens. One contestant, row_adam, has read our code.
+Each contestant (benchmarks/contestants) has 300 core-seconds of trials, half of them with dropout and half without. In
+each half all rates and weight decays are tried on few words, the better half of them again on twice as many, until one
+choice is left; trials are compared by early stopping's tokens, and what a contestant compiles counts. Both choices are
+then trained over several numbers of epochs, two networks at a time, a core each. A contestant whose epochs take long
+has one choice, of all trials, and one number of epochs, or none: then its speed alone is shown (epochs: 0). row_adam
+has read our code.
 
-A machine-second is a second of all cores, each of which trains a network. `s of the machine` is of training alone, at
-the contestant's pace: the median of five rounds in which all train for some seconds in turn, since a machine with other
-guests is not as fast in one hour as in the next. `as trained` is what the training took in its own hour.
-
-Table 2's network is trained on its own corpus, 14 million words, without dropout and for one epoch, by whoever takes
-1,200 s at most.
+Perplexities are of all of validation, as each model gives it and with the share for unseen words, means of two seeds. A
+machine-second is a second of all cores, each of which trains a network. `s of the machine` is training alone at the
+contestant's pace: the median of three rounds in which all train for some seconds in turn, since a machine with other
+guests is not as fast in one hour as in the next. `as trained` is what the training took in its own hour. `times ours`
+is a line's machine-seconds over those that ours takes to its perplexity or a lower one; 0: ours does not come there.
 """
 
 import shutil
@@ -49,8 +47,9 @@ CONTESTANTS = [  # the slowest last
 ]
 TRIALS = 300.0  # core-seconds for each contestant and shape
 WARM = 10_000  # words by which a contestant's speed is measured before its trials
-ROUNDS = 5  # in which the contestants' speeds are measured in turn
-PACE = 4.0  # seconds that each trains in a round
+ROUNDS = 3  # in which the contestants' speeds are measured in turn
+PACE = 5.0  # seconds that each trains in a round, or more: at least so many steps
+STEPS = 20
 CORES = cores()
 DONE = Path("timings/race")  # the results of a race under way
 DIRTY = "-dirty"
@@ -67,21 +66,29 @@ class Shape:
     decays: tuple[float, ...] = (0.0, 1e-4)
     dropouts: tuple[float, ...] = (0.0, 0.2)
     epochs: tuple[int, ...] = (2, 3, 4, 6)
-    long: float = 150 / 4  # seconds of an epoch beyond which one number of epochs is tried, of one choice
-    slow: tuple[int, ...] = (4,)
-    longest: float = 300  # seconds of an epoch beyond which none is trained
+    slow: int = 4  # the one number of epochs, where an epoch takes over
+    slow_above: float = 37.5  # seconds, or
+    untrained_above: float = 120.0
 
     def choices(self, dropouts: tuple[float, ...]) -> list[dict]:
         """With one of these dropouts."""
         values = product(self.rates, dropouts, self.decays)
         return [dict(zip(["rate", "dropout", "weight_decay"], each, strict=True)) for each in values]
 
+    def __str__(self) -> str:
+        offered = {"rates": self.rates, "weight decays": self.decays, "dropout": self.dropouts, "epochs": self.epochs}
+        said = "; ".join(f"{name} {', '.join(f'{value:g}' for value in values)}" for name, values in offered.items())
+        return (
+            f"On {self.data}, all else by recipe {self.recipe}: {said}. Where an epoch takes over "
+            f"{self.slow_above:g} s: {self.slow}; over {self.untrained_above:g} s: none."
+        )
+
 
 SHAPES = {
     "mlp1": Shape(),
     "mlp9": Shape(),
     "large": Shape(
-        "data/senate", "large", (4e-3, 8e-3, 1.6e-2, 3.2e-2), (0.0, 8.5e-6), (0.0,), (1,), slow=(1,), longest=1200
+        "data/senate", "large", (4e-3, 8e-3, 1.6e-2, 3.2e-2), (0.0, 8.5e-6), (0.0,), (1,), 1, untrained_above=1200.0
     ),
 }
 
@@ -105,12 +112,9 @@ class Run:
     threads: int = 1
 
 
-def perform(run: Run, everything: bool | None) -> dict:
-    """Seconds and words of a training, seconds a word of its steps, peak memory, perplexity on all of validation or on
-    early stopping's tokens.
-
-    everything: None for no perplexity.
-    """
+def perform(run: Run, scored: str = "") -> dict:
+    """Seconds and words of a training, seconds a word of its steps, peak memory; perplexity on `all` of validation, on
+    the tokens of early stopping (`stopping`), or none."""
     torch.set_num_threads(run.threads)
     torch.manual_seed(run.seed)
     corpus, shape = setting.ids(SHAPES[run.model].data), setting.architecture(run.model)
@@ -121,25 +125,25 @@ def perform(run: Run, everything: bool | None) -> dict:
     counts = torch.from_numpy(np.bincount(corpus.train, minlength=corpus.words)).float()
     task = Task(shape, recipe, corpus, counts, context[places], target[places])
     network, seconds = import_module(f"benchmarks.contestants.{run.who}").train(task)
-    first, last = len(task.steps) // 4, len(task.steps) - 2  # before: compiling; after: a batch of another size
-    found = {
-        "seconds": seconds,
-        "words": len(places) * run.epochs,
-        "each": (task.steps[last] - task.steps[first]) / (last - first) / recipe.batch,
-        "memory": peak_memory_mb(),
-    }
-    if everything is not None:
-        found |= perplexities(network.eval(), corpus, shape.n, recipe if not everything else None)
-    return found
+    found = {"seconds": seconds, "words": len(places) * run.epochs, "each": _each(task), "MB": peak_memory_mb()}
+    if not scored:
+        return found | {"raw": np.nan, "share": np.nan}
+    tokens = None if scored == "all" else recipe.stopping_tokens
+    return found | perplexities(network.eval(), corpus, shape.n, tokens)
+
+
+def _each(task: Task) -> float:
+    """Seconds a word of an epoch's steps, but for the first quarter, in which some compile, and the last one, which may
+    have fewer words."""
+    first, last = len(task.steps) // 4, len(task.steps) - 2
+    return (task.steps[last] - task.steps[first]) / (last - first) / task.recipe.batch if last > first else np.nan
 
 
 @torch.no_grad()
-def perplexities(network, corpus: setting.Ids, n: int, stopping) -> dict[str, float]:
-    """On validation, or on the tokens that a recipe's early stopping reads: raw, and with the share of unseen words."""
-    context, target = contexts(corpus.valid, corpus.train, n, corpus.mark), corpus.valid
-    if stopping is not None:
-        place = stopping_places(len(target), stopping.stopping_tokens)
-        context, target = context[place], target[place]
+def perplexities(network, corpus: setting.Ids, n: int, tokens: int | None) -> dict[str, float]:
+    """On all of validation, or on so many tokens as early stopping takes them: raw, with the share of unseen words."""
+    place = stopping_places(len(corpus.valid), tokens)
+    context, target = contexts(corpus.valid, corpus.train, n, corpus.mark)[place], corpus.valid[place]
     context, target = torch.from_numpy(context.astype(np.int64)), torch.from_numpy(target.astype(np.int64))
     scored = torch.empty(len(target))  # parts that stay would lie between blocks of scores, and glibc give none back
     for place in torch.arange(len(target)).split(SCORED):
@@ -159,7 +163,7 @@ def choose(who: str, model: str, choices: list[dict], seconds: float, speed: flo
         words = int(seconds / rounds / len(choices) / speed)
         epochs = max(1, round(words / whole))
         part = min(words // epochs, whole)
-        runs = [(Run(who, model, choice, epochs, part), False) for choice in choices]
+        runs = [(Run(who, model, choice, epochs, part), "stopping") for choice in choices]
         found = setting.in_processes(perform, runs, at_once=CORES)
         speed = np.mean([each["seconds"] / each["words"] for each in found])
         best = np.argsort([each["share"] for each in found])[: len(choices) // 2]
@@ -172,22 +176,21 @@ def choose(who: str, model: str, choices: list[dict], seconds: float, speed: flo
 
 def measure(who: str, model: str) -> pd.DataFrame:
     """A line for each number of epochs, of a contestant's best choice with dropout and without; or its speed alone."""
-    shape = SHAPES[model]
-    whole = len(setting.ids(shape.data).train)
-    choice = shape.choices(shape.dropouts)[0]
-    (warm,) = setting.in_processes(perform, [(Run(who, model, choice, words=WARM), None)])
-    if warm["each"] * whole > shape.longest:
-        return _line(0, pd.DataFrame([warm]).assign(raw=np.nan, share=np.nan)).assign(**choice)
-    speed = warm["seconds"] / warm["words"]  # with what happens once, such as compiling
-    if speed * whole < shape.long:
-        offered, numbers = [shape.choices((dropout,)) for dropout in shape.dropouts], shape.epochs
+    entry = SHAPES[model]
+    whole, choices = len(setting.ids(entry.data).train), entry.choices(entry.dropouts)
+    warm = pd.DataFrame(setting.in_processes(perform, [(Run(who, model, choices[-1], words=WARM),)] * CORES))
+    speed = warm["seconds"].mean() / WARM  # with what happens once, such as compiling
+    if warm["each"].mean() * whole > entry.untrained_above:
+        return _line(0, warm).assign(**choices[-1])
+    if speed * whole < entry.slow_above:
+        offered, numbers = [entry.choices((dropout,)) for dropout in entry.dropouts], entry.epochs
     else:
-        offered, numbers = [shape.choices(shape.dropouts)], shape.slow
+        offered, numbers = [choices], [entry.slow]
     tables = []
     for choices in offered:
         choice, lines = choose(who, model, choices, TRIALS / len(offered), speed), []
         for epochs in numbers:
-            runs = [(Run(who, model, choice, epochs, seed=seed), True) for seed in range(CORES)]
+            runs = [(Run(who, model, choice, epochs, seed=seed), "all") for seed in range(CORES)]
             lines.append(_line(epochs, pd.DataFrame(setting.in_processes(perform, runs))))
             print(f"{model}, {who}: {lines[-1].iloc[0].to_dict()}", flush=True)
         tables.append(pd.concat(lines).assign(**choice))
@@ -195,64 +198,63 @@ def measure(who: str, model: str) -> pd.DataFrame:
 
 
 def _line(epochs: int, found: pd.DataFrame) -> pd.DataFrame:
-    mean = found[["raw", "share", "seconds", "words"]].mean()
-    return pd.DataFrame([{"epochs": epochs, **mean, "MB": found["memory"].max()}])
+    mean = found[["raw", "share", "seconds", "words"]].mean(skipna=False)
+    return pd.DataFrame([{"epochs": epochs, **mean, "MB": found["MB"].max()}])
 
 
 def paces(runs: pd.DataFrame) -> pd.DataFrame:
-    """What each contestant takes, all in turn: `each` (s a word) of networks on each core, `once` (s), `alone` on all.
-
-    Medians of some rounds: the machine is not as fast in one hour as in the next, so seconds of whole trainings, one
-    contestant after the other, don't compare. runs: lines as `measure` gives them, with model and who.
-    """
-    best, found = runs.loc[runs.fillna({"share": 0}).groupby("who", sort=False)["share"].idxmin()], []
+    """What each choice takes, all in turn: `pace` (s a word) with a network on each core, `once` (s), and `alone` (s a
+    word) with one on all. runs: lines as `measure` gives them, with model and who."""
+    found, by = [], ["who", "dropout"]
     for _ in range(ROUNDS):
-        for line in best.to_dict("records"):
+        for line in runs.drop_duplicates(by).to_dict("records"):
             choice = {key: line[key] for key in ("rate", "dropout", "weight_decay")}
-            one = Run(line["who"], line["model"], choice, words=int(PACE * line["words"] / line["seconds"]))
-            on_each = pd.DataFrame(setting.in_processes(perform, [(one, None)] * CORES)).mean()
-            (on_all,) = setting.in_processes(perform, [(replace(one, threads=CORES), None)])
+            words = max(int(PACE * line["words"] / line["seconds"]), STEPS * setting.recipe().batch)
+            one = Run(line["who"], line["model"], choice, words=words)
+            on_each = pd.DataFrame(setting.in_processes(perform, [(one,)] * CORES)).mean()
+            (on_all,) = setting.in_processes(perform, [(replace(one, threads=CORES),)])
             once = on_each["seconds"] - on_each["words"] * on_each["each"]
-            found.append({"who": one.who, "each": on_each["each"], "once": once, "alone": on_all["each"]})
-    return pd.DataFrame(found).groupby("who", as_index=False).median()
+            found.append([line["who"], line["dropout"], on_each["each"], once, on_all["each"]])
+    return pd.DataFrame(found, columns=[*by, "pace", "once", "alone"]).groupby(by, as_index=False).median()
 
 
 def run(model: str) -> pd.DataFrame:
     """A line for each contestant and number of epochs. What a stopped call of the same code did is taken up."""
-    done = DONE / version()
+    done = DONE / model / version()
     if done.name.endswith(DIRTY):  # nothing says which changes an earlier call had
         shutil.rmtree(done, ignore_errors=True)
     done.mkdir(parents=True, exist_ok=True)
     tables = []
     for who in CONTESTANTS:
-        file = done / f"{model}-{who}.csv"
+        file = done / f"{who}.csv"
         if not file.is_file():
             measure(who, model).to_csv(file, index=False)
         tables.append(pd.read_csv(file).assign(model=model, who=who))
     runs = pd.concat(tables, ignore_index=True)
-    file = done / f"{model}.csv"
+    file = done / "paces.csv"
     if not file.is_file():
         paces(runs).to_csv(file, index=False)
-    shutil.rmtree(DONE)
-    return table(runs.merge(pd.read_csv(file), on="who"))
+    shown = table(runs.merge(pd.read_csv(file), on=["who", "dropout"]))
+    shutil.rmtree(DONE / model)
+    return shown
 
 
 def table(runs: pd.DataFrame) -> pd.DataFrame:
-    """What is shown of the runs, and ours over each: its machine-seconds to a perplexity not above that line's."""
-    seconds = runs["once"] + runs["words"] * runs["each"]
+    """What is shown of the runs, and of each its machine-seconds over ours to a perplexity not above its own."""
+    trained = runs["epochs"] > 0
     shown = pd.DataFrame(
         {
             "model": runs["model"],
             "who": runs["who"],
             "epochs": runs["epochs"],
-            "rate": runs["rate"],
-            "dropout": runs["dropout"],
-            "weight decay": runs["weight_decay"],
+            "rate": runs["rate"].where(trained),
+            "dropout": runs["dropout"].where(trained),
+            "weight decay": runs["weight_decay"].where(trained),
             "raw": runs["raw"],
             "with share": runs["share"],
-            "s of the machine": seconds / CORES,
-            "as trained": runs["seconds"] / CORES,
-            "words/s of the machine": CORES / runs["each"],
+            "s of the machine": (runs["once"] + runs["words"] * runs["pace"]).where(trained) / CORES,
+            "as trained": runs["seconds"].where(trained) / CORES,
+            "words/s of the machine": CORES / runs["pace"],
             "words/s on all cores": 1 / runs["alone"],
             "memory, MB": runs["MB"],
         }
@@ -269,14 +271,15 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def speeds(runs: pd.DataFrame) -> pd.DataFrame:
-    """Words a second of each contestant: a network on each core, and one on all. runs: as `table` has them."""
+    """Words a second of each contestant's faster choice: a network on each core, and one on all. runs: as `table` has
+    them."""
     return runs.groupby("who")[["words/s of the machine", "words/s on all cores"]].max()
 
 
 def _part(model: str) -> SimpleNamespace:
     """A shape's race is a part of the benchmark by itself: its ratios are within one run."""
     title = f"{model.upper()}, {__doc__[0].lower()}{__doc__[1:]}"
-    return SimpleNamespace(__doc__=title, run=partial(run, model))
+    return SimpleNamespace(__doc__=f"{title.rstrip()}\n\n{SHAPES[model]}", run=partial(run, model))
 
 
 PARTS = {f"race_{model}": _part(model) for model in SHAPES}

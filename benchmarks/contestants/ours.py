@@ -1,4 +1,4 @@
-"""This project's: pipeline/core/training."""
+"""This project's: pipeline/core/training. As early stopping keeps them, the weights are those of the best epoch."""
 
 import math
 

@@ -1,5 +1,6 @@
-"""What a good user of stock PyTorch writes after reading our code: Poisson sampling, so that no word is sorted;
-bfloat16 for the one large product; torch's fused Adam on a copy of the rows that a batch touches."""
+"""What a good user of stock PyTorch writes after reading our code: Poisson sampling, bfloat16 for the one large
+product, torch's fused Adam on a copy of the rows that a batch touches. Dropout is torch's, and products have as many
+columns as there are candidates, where ours fill up to a multiple of 64."""
 
 import torch
 from torch import Tensor, nn
