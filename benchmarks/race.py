@@ -7,11 +7,11 @@ then trained over several numbers of epochs, two networks at a time, a core each
 has one choice, of all trials, and one number of epochs, or none: then its speed alone is shown (epochs: 0). row_adam
 has read our code.
 
-Perplexities are of all of validation, as each model gives it and with the share for unseen words, means of two seeds. A
-machine-second is a second of all cores, each of which trains a network. `s of the machine` is training alone at the
-contestant's pace: the median of three rounds in which all train for some seconds in turn, since a machine with other
-guests is not as fast in one hour as in the next. `as trained` is what the training took in its own hour. `times ours`
-is a line's machine-seconds over those that ours takes to its perplexity or a lower one; 0: ours does not come there.
+Perplexities are as each model gives them and with the share for unseen words, means of two seeds. A machine-second is a
+second of all cores, each of which trains a network. `s of the machine` is training alone at the contestant's pace: the
+median of three rounds in which all train for some seconds in turn, since a machine with other guests is not as fast in
+one hour as in the next. `as trained` is what the training took in its own hour. `times ours` is a line's machine-
+seconds over those that ours takes to its perplexity or a lower one; 0: ours does not come there.
 """
 
 import shutil
@@ -69,6 +69,7 @@ class Shape:
     slow: int = 4  # the one number of epochs, where an epoch takes over
     slow_above: float = 37.5  # seconds, or
     untrained_above: float = 120.0
+    tokens: int | None = None  # of validation, spread evenly, on which a training is judged; None: all
 
     def choices(self, dropouts: tuple[float, ...]) -> list[dict]:
         """With one of these dropouts."""
@@ -80,7 +81,8 @@ class Shape:
         said = "; ".join(f"{name} {', '.join(f'{value:g}' for value in values)}" for name, values in offered.items())
         return (
             f"On {self.data}, all else by recipe {self.recipe}: {said}. Where an epoch takes over "
-            f"{self.slow_above:g} s: {self.slow}; over {self.untrained_above:g} s: none."
+            f"{self.slow_above:g} s: {self.slow}; over {self.untrained_above:g} s: none. Perplexities are of "
+            f"{f'{self.tokens:,} tokens' if self.tokens else 'all'} of validation."
         )
 
 
@@ -88,7 +90,15 @@ SHAPES = {
     "mlp1": Shape(),
     "mlp9": Shape(),
     "large": Shape(
-        "data/senate", "large", (4e-3, 8e-3, 1.6e-2, 3.2e-2), (0.0, 8.5e-6), (0.0,), (1,), 1, untrained_above=1200.0
+        "data/senate",
+        "large",
+        rates=(4e-3, 8e-3, 1.6e-2, 3.2e-2),
+        decays=(0.0, 8.5e-6),
+        dropouts=(0.0,),
+        epochs=(1,),
+        slow=1,
+        untrained_above=600.0,
+        tokens=200_000,
     ),
 }
 
@@ -113,8 +123,8 @@ class Run:
 
 
 def perform(run: Run, scored: str = "") -> dict:
-    """Seconds and words of a training, seconds a word of its steps, peak memory; perplexity on `all` of validation, on
-    the tokens of early stopping (`stopping`), or none."""
+    """Seconds and words of a training, seconds a word of its steps, peak memory; perplexity on the shape's tokens of
+    validation (`end`), on those of early stopping (`stopping`), or none."""
     torch.set_num_threads(run.threads)
     torch.manual_seed(run.seed)
     corpus, shape = setting.ids(SHAPES[run.model].data), setting.architecture(run.model)
@@ -128,7 +138,7 @@ def perform(run: Run, scored: str = "") -> dict:
     found = {"seconds": seconds, "words": len(places) * run.epochs, "each": _each(task), "MB": peak_memory_mb()}
     if not scored:
         return found | {"raw": np.nan, "share": np.nan}
-    tokens = None if scored == "all" else recipe.stopping_tokens
+    tokens = SHAPES[run.model].tokens if scored == "end" else recipe.stopping_tokens
     return found | perplexities(network.eval(), corpus, shape.n, tokens)
 
 
@@ -190,7 +200,7 @@ def measure(who: str, model: str) -> pd.DataFrame:
     for choices in offered:
         choice, lines = choose(who, model, choices, TRIALS / len(offered), speed), []
         for epochs in numbers:
-            runs = [(Run(who, model, choice, epochs, seed=seed), "all") for seed in range(CORES)]
+            runs = [(Run(who, model, choice, epochs, seed=seed), "end") for seed in range(CORES)]
             lines.append(_line(epochs, pd.DataFrame(setting.in_processes(perform, runs))))
             print(f"{model}, {who}: {lines[-1].iloc[0].to_dict()}", flush=True)
         tables.append(pd.concat(lines).assign(**choice))
