@@ -1,11 +1,11 @@
 """The race: who trains to a perplexity in the fewest machine-seconds, forms of stock PyTorch or ours.
 
-Each contestant (benchmarks/contestants) has 300 core-seconds of trials, half of them with dropout and half without. In
-each half all rates and weight decays are tried on few words, the better half of them again on twice as many, until one
-choice is left; trials are compared by early stopping's tokens, and what a contestant compiles counts. Both choices are
-then trained over several numbers of epochs, two networks at a time, a core each. A contestant whose epochs take long
-has one choice, of all trials, and one number of epochs, or none: then its speed alone is shown (epochs: 0). row_adam
-has read our code.
+Each contestant (benchmarks/contestants) has 300 core-seconds of trials, half of them with dropout and half without,
+where both are offered. In each half all rates and weight decays are tried on few words, the better half of them again
+on twice as many, until one choice is left; trials are compared by early stopping's tokens, and what a contestant
+compiles counts. Both choices are then trained over several numbers of epochs, two networks at a time, a core each. A
+contestant whose epochs take long has one choice, of all trials, and one number of epochs, or none: then its speed alone
+is shown (epochs: 0). row_adam has read our code.
 
 Perplexities are as each model gives them and with the share for unseen words, means of two seeds. A machine-second is a
 second of all cores, each of which trains a network. `s of the machine` is training alone at the contestant's pace: the

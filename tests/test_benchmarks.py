@@ -72,6 +72,7 @@ def test_the_race_counts_seconds_of_the_whole_machine(monkeypatch):
     table = race.table(runs).loc["mlp9"]
     assert table["s of the machine"].fillna(-1).tolist() == [20, 40, 450, -1, 10, 25]
     assert table["words/s of the machine"].tolist() == [50, 50, 5, 5, 100, 80]
+    assert table["words/s on all cores"].tolist() == [1000] * 6
     assert table["times ours"].fillna(-1).tolist() == [2, 1.6, 0, -1, 1, 1]
     assert list(records.record(table.reset_index(), 300.0).values()) == [300.0, 25, "sparse", 40, "by paces"]
     assert list(records.record(table.reset_index(), 291.0).values()) == [291.0, "not reached", "full", 450, "by paces"]
