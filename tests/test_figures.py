@@ -108,8 +108,8 @@ def runs(model: str) -> pd.DataFrame:
 
 
 def speed(column: int, who: str = ".*", form: str = ".2f") -> list[str]:
-    """How many times the words a second of the others' fastest, of both shapes."""
-    found = (race.speeds(runs(model)).iloc[:, column] for model in ("mlp1", "mlp9"))
+    """How many times the words a second of the others' fastest, of each shape."""
+    found = (race.speeds(runs(model)).iloc[:, column] for model in race.SHAPES)
     return [format(each["ours"] / each.drop("ours").filter(regex=who).max(), form) for each in found]
 
 
@@ -266,6 +266,7 @@ FIGURES = {
     "speed-alone": lambda: speed(1),
     "race-mlp1": lambda: [*ends("mlp1", "sparse_bfloat16", "sparse", "ours", "row_adam"), times("mlp1", "row_adam")],
     "race-mlp9": lambda: ends("mlp9", "adaptive", "sparse_bfloat16", "row_adam", "sparse", "ours"),
+    "race-large": lambda: ends("large", "row_adam", "ours", "sparse_bfloat16", "sparse"),
     "race-full": lambda: speed(0, "full", ".0f"),
 }
 
