@@ -15,7 +15,7 @@ for m in cycling3 energy5; do run train $S model=$m recipe=energy recipe.samples
 run train $S model=large recipe=large recipe.epochs=2 $tiny score_train=false out=$P/large/0
 run features $S m=8 contexts=200 data=$D out=$S/features
 run train $S model=direct5-h40 recipe.frozen=true recipe.epochs=2 features=$S/features/features.npy $tiny out=$P/frozen/0
-for n in interpolated3 kn3 kn5 kn5-backoff kn5-srilm; do run ngram $S ngram=$n ngram.fallback=$( [ $n = interpolated3 ] && echo false || echo true ) data=$D out=$P/$n/0; done
+for n in interpolated3 kn3 kn5 kn5-backoff kn5-srilm; do run ngram $S ngram=$n ngram.undefined=fixed data=$D out=$P/$n/0; done
 run cluster $S classes=150 data=$D out=$S/clusters/150
 run ngram $S ngram=class150-3 clusters=$S/clusters data=$D out=$P/class150-3/0
 for w in mixed learned by-frequency with-kn5; do run mix $S mix=$w network=mlp1 name=mlp1-$w data=$D predictions=[$P] out=$P/mlp1-$w/0; done

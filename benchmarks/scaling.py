@@ -69,7 +69,7 @@ def ngram_cost_in_files(tokens: int, vocabulary: int) -> dict:
 def _kneser_ney(name: str, tokens: int, vocabulary: int, store: counts.Store) -> dict:
     stream = zipf.ids(tokens + TESTED, vocabulary)
     start = time.perf_counter()
-    model = kneser_ney.fit(counts.count(stream[:tokens], ORDER, vocabulary, store), fallback=True)
+    model = kneser_ney.fit(counts.count(stream[:tokens], ORDER, vocabulary, store), undefined="fixed")
     fitted = time.perf_counter()
     model.log_probabilities(stream[:0], stream[tokens:])
     return {

@@ -47,7 +47,7 @@ def same(one, other):
 )
 def test_there_and_back(form, words):
     """Marks that a tokenised corpus has itself are written once."""
-    model = kneser_ney.fit(counts.count(TRAIN, 4, 5), fallback=True, **form)
+    model = kneser_ney.fit(counts.count(TRAIN, 4, 5), undefined="fixed", **form)
     lines = list(arpa.write(model, words))
     again = arpa.read(lines, words)
     assert sum("\t<s>\t" in line for line in lines) == 1 and again.order == model.order == 4
@@ -110,7 +110,7 @@ def test_a_longer_ngram_whose_beginning_has_no_line_is_an_error():
 
 def test_the_stage_exports_and_reads_and_gives_the_same_arrays(few, tmp_path):
     """Through a compressed file, as a model of Table 1 would be handed on."""
-    own = [f"data={few}", "ngram=kn3", "ngram.fallback=true", f"export={tmp_path}/kn3.arpa.gz", f"out={tmp_path}/own"]
+    own = [f"data={few}", "ngram=kn3", "ngram.undefined=fixed", f"export={tmp_path}/kn3.arpa.gz", f"out={tmp_path}/own"]
     run("ngram", *own)
     back = [f"data={few}", "ngram=arpa", f"ngram.path={tmp_path}/kn3.arpa.gz", f"out={tmp_path}/back"]
     run("ngram", *back)

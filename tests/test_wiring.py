@@ -101,7 +101,7 @@ DECIDING = {
     "training/trainer.py": ("if recipe.weight_decay:", "if not recipe.weight_decay:", NETWORKS),
     "training/sampling.py": ("(counts + 1.0) ** power", "(counts + 2.0) ** power", NETWORKS),
     "common/mixture.py": ("tolerance: float = 1e-7", "tolerance: float = 1e-6", COMPUTED),  # EM
-    "ngrams/kneser_ney.py": ("FALLBACK = (0.5,", "FALLBACK = (0.6,", COUNTED),  # discounts
+    "ngrams/kneser_ney.py": ("FIXED = (0.5,", "FIXED = (0.6,", COUNTED),  # discounts
     "ngrams/bins.py": ("(1 + frequency)", "(2 + frequency)", COUNTED),
     "readers/brown.py": (r"(\S+)/\S+", r"(\S+?)/\S+", {"preprocess"}),  # the tokeniser
     "families/lstm.py": ("batch_first=True", "batch_first=bool(1)", {"train_lstm", "train_mingru", "adapt"}),

@@ -24,8 +24,8 @@ RARE = 120_000  # bytes of text, some 20,000 words, below which words seen twice
 # What is run: of a stage its keys; where the corpus and the models lie follows them.
 PREPROCESS = "preprocess corpus=text corpus.name={name} corpus.raw={text} corpus.rare={rare}"
 MODELS = {
-    "interpolated3": "ngram ngram=interpolated3 ngram.fallback=true",
-    "kn5": "ngram ngram=kn5 ngram.fallback=true",
+    "interpolated3": "ngram ngram=interpolated3",
+    "kn5": "ngram ngram=kn5 ngram.undefined=fixed",
     "mlp5": "train model=mlp5 recipe.batch={batch} recipe.weight_decay={decay:.2g}",
     "mlp9": "train model=mlp9 recipe.batch={batch} recipe.weight_decay={decay:.2g}",
     "mlp5-mixed": "mix mix=mixed network=mlp5 name=mlp5-mixed predictions=[{predictions}]",

@@ -15,7 +15,10 @@ class Ngram(Keys):
     tolerance: Above0 = Field(description="interpolated: EM ends when the mean log-likelihood rises by less")
     backoff: bool = Field(description="kneser_ney, class: the back-off form instead of the interpolated one")
     drop: bool = Field(description="kneser_ney, class: n-grams of order >= 3 seen once are left out")
-    fallback: bool = Field(description="kneser_ney: fixed discounts where the counts leave them undefined")
+    undefined: Literal["error", "fixed", "relative"] = Field(
+        description="kneser_ney, class: where the counts leave discounts undefined: an error, fixed ones, or at order "
+        "1 the relative frequencies, as SRILM"
+    )
     classes: Count = Field(description="class: how many")
     added: Amount = Field(0.0, description="class: to how often each word comes in its class; SRILM adds 1")
     length: Count = Field(0, description="cache: words that it holds")

@@ -112,7 +112,8 @@ def _corpus(name: str, table: Table) -> dict[str, Stage]:
     """Download, where a corpus can be had and no other table downloads it, and preprocess."""
     corpus, settings = table.corpus, composed("corpus", table.corpus)
     raw, stages = settings["raw"], {}
-    first = next(each for each, other in tables().items() if other.corpus and composed("corpus", other.corpus)["raw"] == raw)
+    texts = {other: composed("corpus", its.corpus)["raw"] for other, its in tables().items() if its.corpus}
+    first = next(other for other in texts if texts[other] == raw)
     if settings["sha256"] and first == name:
         words = [f"corpus={corpus}", f"timing=timings/{name}/download.json"]
         values = {f"conf/corpus/{corpus}.yaml": ["name", "sources", "local", "files", "sha256", "packed"]}

@@ -35,7 +35,7 @@ MESSAGES = {
     "vocabulary": "corpus.size={size}: a vocabulary of so few words has no room for more than its symbols",
     "discounts": (
         "Kneser-Ney of order {order}: counts of counts {counts} leave the discounts undefined; the text is "
-        "too small or too regular: set ngram.fallback=true for fixed discounts"
+        "too small or too regular: set ngram.undefined=fixed for fixed discounts"
     ),
     "samples": "recipe.samples={samples}: a softmax needs at least one sampled word",
     "batch of streams": "recipe.batch={batch}: a step reads model.n-1 = {length} words of each stream: give a multiple",

@@ -26,9 +26,9 @@ def fit(
     if ngram.kind == "cache":
         return cache.Cache(ngram.order, ngram.length, vocabulary)
     if ngram.kind == "class":
-        return classes.fit(train, of_words, ngram.order, ngram.added, ngram.backoff, ngram.drop)
+        return classes.fit(train, of_words, ngram.order, ngram.added, ngram.backoff, ngram.drop, ngram.undefined)
     counted = counts.count(train, ngram.order, vocabulary, store)
-    return kneser_ney.fit(counted, ngram.backoff, ngram.drop, ngram.fallback)
+    return kneser_ney.fit(counted, ngram.backoff, ngram.drop, ngram.undefined)
 
 
 def memory(tokens: int, order: int) -> int:

@@ -42,11 +42,18 @@ class ClassModel(Model):
 
 
 def fit(
-    train: np.ndarray, classes: np.ndarray, order: int, added: float = 0.0, backoff: bool = False, drop: bool = False
+    train: np.ndarray,
+    classes: np.ndarray,
+    order: int,
+    added: float = 0.0,
+    backoff: bool = False,
+    drop: bool = False,
+    undefined: str = "fixed",
 ) -> ClassModel:
     """Modified Kneser-Ney over the classes (V,) of the training ids.
 
-    The discounts of single classes are undefined, none is rare: they fall back (kneser_ney.FALLBACK).
+    added: occurrences that each word has beside those in training; backoff, drop, undefined: see kneser_ney.fit. The
+    discounts of single classes are undefined, as none is rare.
     """
     frequency = np.bincount(train, minlength=len(classes)).astype(float)
     unseen = frequency == 0
@@ -57,4 +64,4 @@ def fit(
         frequency[unseen] = 1 / max(unseen.sum(), 1)
     share = frequency / np.bincount(classes, frequency)[classes]
     counted = counts.count(classes[train], order, int(classes.max()) + 1)
-    return ClassModel(classes, np.log(share), kneser_ney.fit(counted, backoff, drop, fallback=True))
+    return ClassModel(classes, np.log(share), kneser_ney.fit(counted, backoff, drop, undefined))
