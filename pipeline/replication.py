@@ -29,12 +29,13 @@ def main(config: Replication) -> None:
     registry, reports, out = read_tables(Path(config.tables)), Path(config.reports), Path(config.out)
     rows = {name: table.read_rows(reports, each) for name, each in registry.items() if (reports / each.csv).is_file()}
     trainings = [name for name in config.trainings if name in rows]
-    trained = {registry[name].column: rows[name] for name in trainings}
-    shorts = {registry[name].column: registry[name].short for name in trainings}
+    column = {name: registry[name].column or name for name in trainings}
+    trained = {column[name]: rows[name] for name in trainings}
+    shorts = {column[name]: registry[name].short for name in trainings}
     replicated = side_by_side(trained, config.more)
     spent = costs.read(reports / "costs.csv")
     for name in trainings:
-        replicated[f"{registry[name].column}_minutes"] = costs.minutes(spent, name)
+        replicated[f"{column[name]}_minutes"] = costs.minutes(spent, name)
     out.mkdir(parents=True, exist_ok=True)
     for name, frame, view in (
         ("replication", replicated, views.replication(shorts)),
@@ -84,6 +85,8 @@ def agreement(trained: dict[str, pd.DataFrame], shorts: dict[str, str], over: di
                 off = np.log(part[f"{split}_raw"] / part[f"paper_{split}"]).abs()
                 line |= {f"{split}_{share}": (off <= np.log1p(share / 100)).sum() for share in SHARES}
                 for key, name in over.items() if model == "network" else ():
+                    if name not in rows.index:
+                        continue
                     ratio, printed_ratio = (
                         part[column] / rows.loc[name, column] for column in (f"{split}_raw", f"paper_{split}")
                     )
@@ -143,7 +146,7 @@ def training(registry: Tables, rows: dict[str, pd.DataFrame], reports: Path) -> 
             part[f"{column}_over"] = part[column] / networks[whole]
         part["valid_raw_over"] = networks["valid_raw"] / networks["paper_valid"]
         parts.append(part)
-    return pd.concat(parts).set_index("table", append=True)
+    return pd.concat(parts).set_index("table", append=True) if parts else pd.DataFrame()
 
 
 def controls(registry: Tables, rows: dict[str, pd.DataFrame], listed: dict[str, Control]) -> pd.DataFrame:
@@ -157,7 +160,8 @@ def controls(registry: Tables, rows: dict[str, pd.DataFrame], listed: dict[str, 
                 for split in table.BOTH:
                     line |= {f"{split}_raw": row[f"{split}_raw"], f"paper_{split}": row[f"paper_{split}"]}
                 lines.append(line)
-    return pd.DataFrame(lines).set_index("control")
+    columns = ["control", "row", "setting", *(f"{split}_raw" for split in table.BOTH), "paper_valid", "paper_test"]
+    return pd.DataFrame(lines, columns=columns).set_index("control")
 
 
 if __name__ == "__main__":
