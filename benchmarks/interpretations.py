@@ -8,13 +8,20 @@ section 3), simulated by gradients that are DELAY updates old.
 
 prints a line an epoch (running training perplexity, raw validation perplexity on all of it) and at the end the exact
 training perplexity on 100,000 tokens at the best epoch.
+
+    python -m benchmarks.interpretations tokens
+
+prints the exact training perplexity of networks in predictions/published over several sets of tokens: what else the paper
+may mean by its training perplexity.
 """
 
 import sys
 from collections import deque
+from pathlib import Path
 
 import numpy as np
 import torch
+from safetensors.torch import load_file
 from torch import Tensor
 
 from benchmarks import setting
@@ -25,8 +32,8 @@ from pipeline.core.training.optimiser import update
 from pipeline.core.training.trainer import Epoch, Trainer, Watch
 from pipeline.data.corpus import read_corpus
 
-# Updates of 256 words that a gradient is late: 2,048 words, where forty of the paper's processors, each with one word at
-# a time, would be some 40 late.
+# Updates of 256 words that a gradient is late: 2,048 words, where each of forty processors with one word at a time would
+# be some 40 late.
 DELAY = 8
 
 
@@ -66,11 +73,10 @@ class Printing(Watch):
         print(epoch.epoch, f"{epoch.train_perplexity:.1f} {epoch.valid_perplexity:.2f}", flush=True)
 
 
-def main(interpretation: str) -> None:
+def train(interpretation: str) -> None:
     """Trains and prints. interpretation: paragraphs, or stale."""
     corpus, model = read_corpus("data/brown"), setting.architecture("mlp9")
     recipe, size = setting.recipe("paper", samples=1024), len(corpus.vocabulary)
-    torch.set_num_threads(1)
     trainer_of = Stale if interpretation == "stale" else Trainer
     network = registry.build(model, size)
     trainer = trainer_of(network, recipe, corpus.train, corpus.valid, corpus.mark, 0, "cpu", Printing())
@@ -82,5 +88,25 @@ def main(interpretation: str) -> None:
     print(f"{interpretation}: epoch {trainer.progress.best} is best on validation, training perplexity {exact}")
 
 
+def print_by_tokens() -> None:
+    """Training perplexity over all tokens, and without some of them."""
+    corpus = read_corpus("data/brown")
+    ids, marks = corpus.train, np.isin(corpus.train, [*corpus.counts["marks"].values()])
+    signs = np.array([not any(map(str.isalnum, word)) for word in corpus.vocabulary])[ids]
+    unknown = ids == 0
+    sets = {"all": ids >= 0, "no <unk>": ~unknown, "no marks": ~marks, "neither": ~unknown & ~marks}
+    sets |= {"no signs, marks": ~signs & ~marks, "the first half": np.arange(len(ids)) < len(ids) / 2}
+    for name in ("mlp1", "mlp3", "mlp5", "mlp7", "mlp9"):
+        folder = Path("predictions/published", name, "0")
+        if folder.is_dir():
+            network = registry.build(setting.architecture(name), len(corpus.vocabulary))
+            network.load_state_dict(load_file(folder / "weights.safetensors"))
+            scored = network.score(ids, ids[:0], corpus.mark).astype(float)
+            print(
+                name, {label: round(float(np.exp(-scored[kept].mean())), 1) for label, kept in sets.items()}, flush=True
+            )
+
+
 if __name__ == "__main__":
-    main(sys.argv[1])
+    torch.set_num_threads(1)
+    print_by_tokens() if sys.argv[1] == "tokens" else train(sys.argv[1])
