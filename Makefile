@@ -10,8 +10,6 @@ GRID ?= recipe
 # The longest files first, so that the cores end together; pytest-xdist would begin with the file of the most tests.
 TESTS := --no-loadscope-reorder $(addprefix tests/test_,pipeline.py untouched.py stages.py models.py) tests
 export PATH := $(CURDIR)/$(BIN):$(PATH)
-# The programs of an environment name its place: one that was moved or copied with its checkout is made again.
-$(shell [ -L .venv ] || [ ! -s .venv/installed ] || [ "$$(cat .venv/installed)" = "$$PWD" ] || rm -rf .venv)
 # Nothing is sent anywhere.
 export DVC_NO_ANALYTICS := true
 export MLFLOW_DISABLE_TELEMETRY := true
@@ -195,14 +193,20 @@ lint: .venv/installed  ## ruff alone
 ui: .venv/installed  ## browse the runs in MLflow; prints the address, PORT=5000
 	@python -m pipeline.commands ui $(if $(PORT),--port $(PORT)) || test $$? = 130
 
+# The programs of an environment name its place, so that of another folder, copied or moved with its checkout, is not used.
+.PHONY: here
+here:
+	@[ -L .venv ] || [ ! -s .venv/installed ] || [ "$$(cat .venv/installed)" = "$$(pwd -P)" ] || { \
+	  echo "error: .venv was made for $$(cat .venv/installed), not for this folder: make a new one with \`make clean install\`"; exit 2; }
+
 # The last line makes the command `nplm`, with the code of this checkout; setuptools is among the requirements.
-.venv/installed: requirements.txt pyproject.toml
+.venv/installed: requirements.txt pyproject.toml | here
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' || { \
 	  echo "error: $$($(PYTHON) --version): Python 3.11, 3.12 or 3.13 is needed; name one, as in make PYTHON=python3.12"; exit 2; }
 	$(PYTHON) -m venv .venv
 	pip install --quiet --requirement requirements.txt
 	pip install --quiet --no-deps --no-build-isolation --editable .
-	@pwd > $@
+	@pwd -P > $@
 
 .venv/peers: .venv/installed pyproject.toml
 	python -c "import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))['project']['optional-dependencies']['peers'], sep='\n')" | pip install --quiet --requirement /dev/stdin

@@ -1,6 +1,7 @@
 """What a stage will write is looked at before it works, and what a killed one left is removed."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -117,3 +118,17 @@ def test_an_archive_has_no_commit_wherever_it_is_unpacked(tmp_path, monkeypatch)
         tracking.code_state.cache_clear()
         assert (tracking.code_state()["commit"] != "no-commit") is known
     tracking.code_state.cache_clear()
+
+
+def test_an_environment_of_another_folder_is_named_and_stays(tmp_path):
+    """A copied checkout has that of the first one, whose programs run the first one's code."""
+    for name in ("Makefile", "requirements.txt", "pyproject.toml"):
+        shutil.copy2(ROOT / name, tmp_path)
+    (tmp_path / ".venv").mkdir()
+    (tmp_path / ".venv" / "installed").write_text("/another/place\n")
+    for target, code in (("install", 2), ("help", 0)):
+        ended = subprocess.run(["make", target], cwd=tmp_path, capture_output=True, text=True)
+        assert ended.returncode == code, ended.stderr
+        if code:
+            assert "made for /another/place" in ended.stdout + ended.stderr and "make clean install" in ended.stdout
+    assert (tmp_path / ".venv" / "installed").is_file()
