@@ -21,6 +21,11 @@ from pipeline.running import app
 from pipeline.webpage.tables import SPLIT_NAMES, Tables
 
 LONG = 9  # rows of a table from which on it is folded
+# Of tables that have not been made again since the main stream is folded.
+OF_CASED = (
+    "These figures are of the stream with case and numbers kept (|V| = 17,907), by the code of 2026-11-28 or earlier. "
+    "They can't be compared with those of Table 1 above."
+)
 PROSE = ("replication", "table", "beyond", "table2", "later")  # sections that the template has a text for
 
 log = logging.getLogger(__name__)
@@ -122,7 +127,7 @@ def environment_of(tables: Tables, drawn: dict[str, str]) -> Environment:
         return Markup(re.sub(r"\n\s*\n", "\n", style.inline(text, name)) if text else "")
 
     files = [file.relative_to(tables.reports).as_posix() for file in sorted(tables.reports.rglob("*.csv"))]
-    environment.globals |= {"LONG": LONG, "FILES": files, "YARDSTICK": YARDSTICK}
+    environment.globals |= {"LONG": LONG, "FILES": files, "OF_CASED": OF_CASED}
     environment.filters |= {"drawn": svg, "wordy": wordy, "head": head_of, "styled": styled}
     return environment
 

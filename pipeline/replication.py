@@ -1,5 +1,9 @@
-"""Stage replication: Table 1 by several trainings beside the paper's figures, and the best rows in short; how many rows
-reach the paper's ratios to n-grams; how far each training is from the paper's training and validation figures."""
+"""Stage replication: Table 1 by several trainings beside the paper's figures, how many rows agree with it, the
+comparisons that the paper makes in words, the training perplexities that it prints, and what the controls change.
+
+All figures are raw, as the models give them. The rules for what agrees were written down before the figures
+(reports/LOG.md, 2026-11-29).
+"""
 
 import logging
 from pathlib import Path
@@ -7,137 +11,157 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from pipeline.config.replication import Comparison, Control
 from pipeline.config.stages import Replication
 from pipeline.config.tables import Tables, read_tables
 from pipeline.reporting import costs, table, views
-from pipeline.reporting.table import TRIGRAM, YARDSTICK
 from pipeline.reporting.views import VIEWS, laid_out, markdown
 from pipeline.running import app
 
-ENDINGS = {"raw": "_raw", "with share": ""}  # of a reading's columns
-LATER = {"one": "best later model", "adapts": "best later model that learns from the text it reads"}
+SHARES = (2, 4, 5)  # per cent that a row may be off the paper's figure, either way
+SHAPE = ["n", "c", "h", "m"]
 
 log = logging.getLogger(__name__)
 
 
 def main(config: Replication) -> None:
-    """Writes replication, summary, yardsticks and distance, each as .csv and .md, into config.out."""
+    """Writes replication, answer, agreement, comparisons, training and controls, .csv and .md, into config.out."""
     registry, reports, out = read_tables(Path(config.tables)), Path(config.reports), Path(config.out)
-    rows = {
-        name: table.read_rows(reports, each)
-        for name, each in registry.items()
-        if each.same_corpus and each.short and (reports / each.csv).is_file()
-    }
-    spent, beside = costs.read(reports / "costs.csv"), [name for name in config.trainings if name in rows]
-    column = {name: registry[name].column or name for name in beside}
-    shorts = {column[name]: registry[name].short for name in beside}
-    built = columns({column[name]: rows[name] for name in beside}, config.more)
-    for name in beside:
-        built[f"{column[name]}_minutes"] = costs.minutes(spent, name)
+    rows = {name: table.read_rows(reports, each) for name, each in registry.items() if (reports / each.csv).is_file()}
+    trainings = [name for name in config.trainings if name in rows]
+    column = {name: registry[name].column or name for name in trainings}
+    trained = {column[name]: rows[name] for name in trainings}
+    shorts = {column[name]: registry[name].short for name in trainings}
+    replicated = side_by_side(trained, config.more)
+    spent = costs.read(reports / "costs.csv")
+    for name in trainings:
+        replicated[f"{column[name]}_minutes"] = costs.minutes(spent, name)
     out.mkdir(parents=True, exist_ok=True)
     for name, frame, view in (
-        ("replication", built, views.replication(shorts)),
-        ("summary", summary(built, shorts, reports / config.later), VIEWS["summary"]),
-        ("yardsticks", yardsticks(registry, rows, config.yardsticks), VIEWS["yardsticks"]),
-        ("distance", distance(registry, rows, reports), VIEWS["distance"]),
+        ("replication", replicated, views.replication(shorts)),
+        ("answer", replicated.loc[config.answer], views.answer(shorts)),
+        ("agreement", agreement(trained, shorts, config.over), VIEWS["agreement"]),
+        ("comparisons", comparisons(trained, config.comparisons), views.comparisons(shorts)),
+        ("training", training(registry, rows, reports), VIEWS["training"]),
+        ("controls", controls(registry, rows, config.controls), VIEWS["controls"]),
     ):
         frame.to_csv(out / f"{name}.csv", float_format="%.6f")
-        (out / f"{name}.md").write_text(markdown(laid_out(frame, view)), encoding="utf-8")
-    log.info("%d rows in %s", len(built), out / "replication.md")
+        (out / f"{name}.md").write_text(markdown(laid_out(frame.reset_index(), view)), encoding="utf-8")
+    log.info("%d rows in %s", len(replicated), out / "replication.md")
 
 
-def columns(trained: dict[str, pd.DataFrame], more: list[str]) -> pd.DataFrame:
-    """A line for each row that the paper prints, and for each in `more`: valid and test of the paper and of each
-    training (raw), the latter with the share for unseen words, and ratios of the raw ones to Kneser-Ney 5 of the same
-    column. An n-gram stands in each."""
+def side_by_side(trained: dict[str, pd.DataFrame], more: list[str]) -> pd.DataFrame:
+    """A line for each row that the paper prints, and for each in `more`: raw perplexity on validation and test, the
+    paper's and each training's, and `_over`, ours over the paper's. An n-gram stands in each training's columns.
+
+    trained: the rows of each training, by the first word of its columns.
+    """
     first = next(iter(trained.values()))
     rows = first[first["paper_test"].notna() | first.index.isin(more)]
-    built = rows[["row", "n", "c", "h", "m"]].copy()
+    columns = {key: rows[key] for key in ("row", *SHAPE)}
     for split in table.BOTH:
-        built[f"paper_{split}"] = rows[f"paper_{split}"]
-        for whose, its in trained.items():
-            built[f"{whose}_{split}"] = its[f"{split}_raw"].reindex(rows.index)
-            built[f"{whose}_{split}_share"] = its[split].reindex(rows.index)
-        for whose in ("paper", *trained):
-            built[f"{whose}_{split}_ratio"] = built[f"{whose}_{split}"] / built.loc[YARDSTICK, f"{whose}_{split}"]
-    return built
+        columns[f"paper_{split}"] = rows[f"paper_{split}"]
+        for whose, theirs in trained.items():
+            columns[f"{whose}_{split}_raw"] = theirs[f"{split}_raw"].reindex(rows.index)
+            columns[f"{whose}_{split}_over"] = columns[f"{whose}_{split}_raw"] / rows[f"paper_{split}"]
+    return pd.DataFrame(columns)
 
 
-def summary(built: pd.DataFrame, shorts: dict[str, str], later: Path) -> pd.DataFrame:
-    """The best row of the paper and of each training, Kneser-Ney 5, the rows that the paper does not print, and the
-    best of what came after: raw perplexity, and its ratio to Kneser-Ney 5 of the same column. Best by raw validation.
+def agreement(trained: dict[str, pd.DataFrame], shorts: dict[str, str], over: dict[str, str]) -> pd.DataFrame:
+    """How many rows agree with the paper, a line for each training's networks and mixtures and one for the n-grams.
 
-    built: see columns; shorts: what each training is called, by its columns' first word; later: timeline.csv, whose
-    labels n-grams have here.
-    """
-    came = pd.read_csv(later, index_col="name") if later.is_file() else pd.DataFrame(columns=["row", "kind"])
-    networks, ours = built[built["row"].str.startswith("MLP")], next(iter(shorts))
-    lines = {}
-
-    def add(what: str, model: str, row: pd.Series, columns: tuple[str, str], whose: str) -> None:
-        lines[what] = {"model": model}
-        for split, column in zip(table.BOTH, columns, strict=True):
-            lines[what] |= {
-                split: row[column],
-                f"{split}_ratio": row[column] / built.loc[YARDSTICK, f"{whose}_{split}"],
-            }
-
-    for whose, trained in ({"paper": "of the paper"} | {each: f"by {short}" for each, short in shorts.items()}).items():
-        best = networks.loc[networks[f"{whose}_valid"].idxmin()]
-        add(whose, f"best row {trained}: {best['row']}", best, (f"{whose}_valid", f"{whose}_test"), whose)
-    for name in (YARDSTICK, *built.index[built["paper_test"].isna()]):
-        label = came["row"].get(name, built.loc[name, "row"])
-        add(name, label, built.loc[name], (f"{ours}_valid", f"{ours}_test"), ours)
-    for kind, head in LATER.items() if len(came) else ():
-        best = came.loc[came.loc[came["kind"] == kind, "valid_raw"].idxmin()]
-        add(kind, f"{head}: {best['row']}", best, ("valid_raw", "test_raw"), ours)
-    return pd.DataFrame.from_dict(lines, orient="index").rename_axis("what")
-
-
-def yardsticks(registry: Tables, rows: dict[str, pd.DataFrame], over: dict[str, str]) -> pd.DataFrame:
-    """A line a training, n-gram and reading: how many of the networks and mixtures that the paper prints have, on
-    validation, on test and on both, at most the paper's ratio to it.
-
-    over: our n-gram, and the one whose figures are the paper's.
+    Columns `<split>_<share>`: rows within so many per cent of the paper's figure, ours over it between 1 / (1 + share)
+    and 1 + share; `<split>_to_<n-gram>`: of the networks and mixtures those whose ratio to that n-gram is the paper's
+    or lower; `of`: rows in all. over: our n-gram, by the name that its columns have.
     """
     lines = []
-    for name, its in rows.items():
-        networks = its[(its["model"] == "network") & its["paper_test"].notna()]
-        for ours, papers in ((each, over[each]) for each in over if each in its.index):
-            what = {"table": name, "training": registry[name].short, "over": ours, "label": table.label(its.loc[ours])}
-            for reading, ending in ENDINGS.items():
-                reached = {
-                    split: networks[f"{split}{ending}"] / its.loc[ours, f"{split}{ending}"]
-                    <= networks[f"paper_{split}"] / its.loc[papers, f"paper_{split}"]
-                    for split in table.BOTH
-                }
-                reached["both"] = reached["valid"] & reached["test"]
-                counts = {key: each.sum() for key, each in reached.items()}
-                lines.append(what | {"reading": reading} | counts | {"of": len(networks)})
-    return pd.DataFrame(lines).set_index("table")
+    for whose, rows in trained.items():
+        printed = rows[rows["paper_test"].notna()]
+        for model in ("network", "ngram"):
+            part = printed[printed["model"] == model]
+            label = f"networks and mixtures, {shorts[whose]}" if model == "network" else "n-grams"
+            line = {"training": whose if model == "network" else "", "rows": label, "of": len(part)}
+            for split in table.BOTH:
+                off = np.log(part[f"{split}_raw"] / part[f"paper_{split}"]).abs()
+                line |= {f"{split}_{share}": (off <= np.log1p(share / 100)).sum() for share in SHARES}
+                for key, name in over.items() if model == "network" else ():
+                    if name not in rows.index:
+                        continue
+                    ratio, printed_ratio = (
+                        part[column] / rows.loc[name, column] for column in (f"{split}_raw", f"paper_{split}")
+                    )
+                    line[f"{split}_to_{key}"] = (ratio <= printed_ratio).sum()
+            lines.append(line)
+    counted = pd.DataFrame(lines).drop_duplicates("rows").set_index("rows")  # n-grams are the same in all trainings
+    return counted.astype(dict.fromkeys(counted.columns.drop("training"), "Int64"))
 
 
-def distance(registry: Tables, rows: dict[str, pd.DataFrame], reports: Path) -> pd.DataFrame:
-    """A line a training and network for which the paper prints a training perplexity: that of the epoch that is kept,
-    summed up while it trains, and raw validation perplexity, each over the trigram's on validation; the paper's; the
-    natural logs of ours over the paper's, and their root mean square over a training's networks; the epoch."""
+def comparisons(trained: dict[str, pd.DataFrame], listed: list[Comparison]) -> pd.DataFrame:
+    """What the paper compares in words, a line a comparison: by how much `better` gains over `than`, the perplexity of
+    the one over that of the other less 1, by the paper's figures and by each training's."""
+    paper = next(iter(trained.values()))
+    lines = {}
+    for comparison in listed:
+        lines[comparison.says] = {
+            f"{whose}_{split}": gain(comparison, rows, split, prefix, suffix)
+            for split in table.BOTH
+            for whose, rows, prefix, suffix in (
+                ("paper", paper, "paper_", ""),
+                *((whose, rows, "", "_raw") for whose, rows in trained.items()),
+            )
+        }
+    return pd.DataFrame.from_dict(lines, orient="index").rename_axis("comparison")
+
+
+def gain(comparison: Comparison, rows: pd.DataFrame, split: str, prefix: str, suffix: str) -> float:
+    """The gain of one comparison on a split: of the rows that are best on validation, or the geometric mean over pairs;
+    NaN where a row is missing."""
+    better, than = ([name for name in names if name in rows.index] for names in (comparison.better, comparison.than))
+    if not better or not than:
+        return np.nan
+    figures, valid = rows[f"{prefix}{split}{suffix}"], rows[f"{prefix}valid{suffix}"]
+    if comparison.pairs:
+        logs = np.log(figures.reindex(comparison.than).to_numpy() / figures.reindex(comparison.better).to_numpy())
+        return float(np.expm1(logs.mean()))
+    return figures[valid[than].idxmin()] / figures[valid[better].idxmin()] - 1
+
+
+def training(registry: Tables, rows: dict[str, pd.DataFrame], reports: Path) -> pd.DataFrame:
+    """The training perplexities that the paper prints, a line a training and network: exact at the kept epoch
+    (`train_raw`, with its standard error), running (summed up while that epoch trained), and validation, each also over
+    the paper's; `epoch`: the kept one, the best on validation."""
     parts = []
-    for name, its in rows.items():
+    for name, own in rows.items():
         file = (reports / registry[name].csv).with_name("curves.csv")
-        if not file.is_file():  # of a table without networks of its own
+        if not (registry[name].same_corpus and registry[name].short and file.is_file()):
             continue
-        curves = pd.read_csv(file).sort_values("valid_perplexity")
-        best = curves.groupby(["name", "seed"]).first().groupby("name").mean()
-        networks, trigram = its[its["paper_train"].notna() & its.index.isin(best.index)], its.loc[TRIGRAM]
-        part = {"table": name, "training": registry[name].short, "row": networks["row"], "epoch": best["epoch"]}
-        part = pd.DataFrame(part, networks.index)
-        for split, ours in (("train", best["train_perplexity"]), ("valid", its["valid_raw"])):
-            part[split] = ours / trigram["valid_raw"]
-            part[f"paper_{split}"] = networks[f"paper_{split}"] / trigram["paper_valid"]
-            part[f"{split}_log"] = np.log(part[split] / part[f"paper_{split}"])
-        part["distance"] = np.sqrt(np.square(part[["train_log", "valid_log"]].to_numpy()).mean())
+        curves = pd.read_csv(file).sort_values(["valid_perplexity", "epoch"])
+        kept = curves.groupby(["name", "seed"]).first().groupby("name").mean()
+        networks = own[own["paper_train"].notna() & own.index.isin(kept.index)]
+        part = pd.DataFrame({"table": name, "training": registry[name].short, "row": networks["row"]})
+        part["epoch"], part["paper_train"] = kept["epoch"], networks["paper_train"]
+        part["train_raw"], part["train_se"] = networks["train"], networks["train_se"]
+        part["train_running"] = kept["train_perplexity"]
+        for column, whole in (("train_raw", "paper_train"), ("train_running", "paper_train")):
+            part[f"{column}_over"] = part[column] / networks[whole]
+        part["valid_raw_over"] = networks["valid_raw"] / networks["paper_valid"]
         parts.append(part)
-    return pd.concat(parts).reset_index().set_index("table")
+    return pd.concat(parts).set_index("table", append=True) if parts else pd.DataFrame()
+
+
+def controls(registry: Tables, rows: dict[str, pd.DataFrame], listed: dict[str, Control]) -> pd.DataFrame:
+    """What one change does, a line a control, row and setting: raw perplexity, and ours over the paper's."""
+    lines = []
+    for title, control in listed.items():
+        for name in control.rows:
+            for place in (place for place in control.tables if place in rows and name in rows[place].index):
+                row = rows[place].loc[name]
+                line = {"control": title, "row": table.label(row), "setting": registry[place].short}
+                for split in table.BOTH:
+                    line |= {f"{split}_raw": row[f"{split}_raw"], f"paper_{split}": row[f"paper_{split}"]}
+                lines.append(line)
+    columns = ["control", "row", "setting", *(f"{split}_raw" for split in table.BOTH), "paper_valid", "paper_test"]
+    return pd.DataFrame(lines, columns=columns).set_index("control")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
-"""The stage timeline: models by year, and how much of the way each step went; and the stage replication. The best are
-those of validation, here not those of test."""
+"""The stage timeline: models by year, and how much of the way each step went. The best are those of validation, here
+not those of test."""
 
 import math
 import re
@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from conftest import settings
 
-from pipeline import replication, timeline
+from pipeline import timeline
 from pipeline.data.errors import InputError
 from pipeline.reporting import prose
 from pipeline.reporting.table import NAMES
@@ -92,34 +92,6 @@ def test_the_stage_writes_tables_and_a_picture_and_they_go_into_a_page_between_m
     *_, three = re.findall(r'<g clip-path.*\n +<use \S+ x="([\d.]+)"', picture)
     assert f"L {three} " in picture  # the line of the best so far goes there too
     assert "50%" in (tables / "out" / "steps.md").read_text()
-
-
-def test_in_the_replication_the_best_rows_and_the_epoch_kept_are_those_of_validation(tmp_path):
-    """Of the paper, of a training, and of what came after."""
-    figures = {"interpolated3": (500, 500), "kn5": (400, 400), "mlp1": (200, 190), "mlp2": (210, 180)}
-    figures |= {"mlp3": (220, 170), "mlp4": (230, 160)}
-    text = TABLE.format(name="first", rows="{}", short="mine").replace("one, two, three", ", ".join(figures))
-    for folder in ("lists", "first"):
-        (tmp_path / folder).mkdir()
-    (tmp_path / "lists" / "first.yaml").write_text(f"{text}column: ours\n")
-    lines = [
-        {"name": name, "row": name.replace("mlp", "MLP"), "model": "network", "paper_train": 90}
-        | dict.fromkeys(("valid", "valid_raw", "paper_valid"), valid)
-        | dict.fromkeys(("test", "test_raw", "paper_test"), test)
-        for name, (valid, test) in figures.items()
-    ]
-    pd.DataFrame(lines, columns=["name", *NAMES]).to_csv(tmp_path / "first" / "first.csv", index=False)
-    epochs = {"name": "mlp1", "seed": 0, "epoch": [1, 2], "train_perplexity": [100, 90], "valid_perplexity": [200, 205]}
-    pd.DataFrame(epochs).to_csv(tmp_path / "first" / "curves.csv", index=False)
-    came = pd.DataFrame(lines).assign(kind=[*4 * ["one"], "adapts", "adapts"])
-    came.to_csv(tmp_path / "later.csv", index=False)
-    places = [f"tables={tmp_path}/lists", f"reports={tmp_path}", f"out={tmp_path}", f"timing={tmp_path}/timing.json"]
-    replication.main(
-        settings("replication", "trainings=[first]", "later=later.csv", "more=[]", "yardsticks={kn5: kn5}", *places)
-    )
-    best = pd.read_csv(tmp_path / "summary.csv", index_col="what")["valid"]
-    assert best.to_dict() == {"paper": 200, "ours": 200, "kn5": 400, "one": 200, "adapts": 220}
-    assert pd.read_csv(tmp_path / "distance.csv")[["epoch", "train"]].values.tolist() == [[1, 0.2]]
 
 
 def test_slips_are_named(tables):

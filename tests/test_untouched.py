@@ -94,7 +94,10 @@ def small_pipeline(data, folder):
         *of,
         "trainings=[demo]",
         "more=[]",
-        "yardsticks={kn5: kn5}",
+        "answer=[net]",
+        "over={kn5: kn5}",
+        "comparisons=[{says: best, better: [net, net-mixed], than: [kn5, interpolated3]}]",
+        "controls={all: {tables: [demo], rows: [net, kn5]}}",
         f"out={folder}/replication",
     )
     assert called | {"claims"} == STAGES.keys() - WITHOUT_FIGURES
@@ -139,7 +142,7 @@ def test_what_new_words_gain_on_validation_is_the_same(both):
 
 def test_what_the_tables_and_claims_say_of_validation_is_the_same(both):
     files = [f"report/{name}.csv" for name in ("demo", "extra", "intervals", "demo-ratios")]
-    files += [f"replication/{name}.csv" for name in ("replication", "summary", "yardsticks", "distance")]
+    files += [f"replication/{name}.csv" for name in ("replication", "answer", "agreement", "comparisons", "controls")]
     for file in (*files, "report/timeline/timeline.csv", "report/timeline/steps.csv"):
         ours, theirs = (pd.read_csv(folder / file) for folder in both)
         kept = [column for column in ours if "test" not in column and ("valid" in column or column in CHOSEN)]

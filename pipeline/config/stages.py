@@ -29,6 +29,7 @@ from pipeline.config.corpus import Corpus
 from pipeline.config.network import Architecture
 from pipeline.config.ngram import Mix, Ngram
 from pipeline.config.recipe import Recipe
+from pipeline.config.replication import Comparison, Control
 from pipeline.config.tables import Table
 
 
@@ -228,9 +229,11 @@ class Claims(OnCorpus):
 class Replication(Stage):
     """conf/replication.yaml."""
 
-    yardsticks: dict[str, Text] = Field(description="n-grams, each with the row whose figures are the paper's of it")
-    trainings: list[Text] = Field(description="tables whose networks stand side by side")
-    later: Text = Field(description="what came after the paper, a file of the stage timeline in `reports`")
+    trainings: list[Text] = Field(min_length=1, description="tables whose networks stand side by side")
+    answer: list[Text] = Field(description="rows of the short table")
+    over: dict[str, Text] = Field(description="n-grams to which ratios are counted, by what their columns are called")
+    comparisons: list[Comparison] = Field(description="that the paper makes in words")
+    controls: dict[str, Control] = Field(description="what one change does, by what it is called")
     more: list[Text] = Field(description="rows that the paper does not print")
     tables: InFolder = Field(description="the folder of the lists of tables")
     reports: InFolder = Field(description="the folder in which the stage report writes them")

@@ -19,7 +19,7 @@ from pipeline.data.predictions import folder_of, read_predictions
 from pipeline.data.weights import parameters
 
 BOTH = ("valid", "test")
-YARDSTICK, TRIGRAM = "kn5", "interpolated3"  # the rows that ratios are to
+YARDSTICK, TRIGRAM = "kn5-srilm", "interpolated3"  # the rows that ratios are to
 ENDS = ("low", "high")  # of an interval
 WHOLE = ["n", "c", "h", "m", "seeds", "parameters"]
 FIGURES = ["train_se", "train", *(f"{split}{end}" for end in ("_raw", "_raw_sd", "", "_sd", "_seen") for split in BOTH)]

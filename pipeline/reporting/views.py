@@ -22,11 +22,11 @@ def laid_out(frame: pd.DataFrame, view: dict[str, str]) -> pd.DataFrame:
             columns[head] = [_figure(line, first, form) for line in lines]
         if first in frame and last:
             pairs = zip(columns[head], [_figure(line, last, form) for line in lines], strict=True)
-            columns[head] = [_both(one, between, other) for one, other in pairs]
+            columns[head] = [_cell(one, between, other) for one, other in pairs]
     return pd.DataFrame(columns, frame.index, dtype=object)
 
 
-def _both(one: str, between: str, other: str) -> str:
+def _cell(one: str, between: str, other: str) -> str:
     """Two figures in a cell; in brackets the second may be missing, else there is none without it."""
     if between == " (":
         return f"{one} ({other})" if other else one
@@ -50,12 +50,26 @@ def _figure(line: dict, name: str, form: str) -> str:
 
 def replication(shorts: dict[str, str]) -> dict[str, str]:
     """The view of Table 1 by several trainings; shorts: what each is called, by the first word of its columns."""
+    over = {f"{short}, over the paper": _both(whose, "_over", ".3f") for whose, short in shorts.items()}
+    minutes = {f"{short}, CPU minutes": f"{whose}_minutes:.0f" for whose, short in shorts.items()}
+    return {"row": "row"} | {key: f"{key}:.0f" for key in ("n", "c", "h", "m")} | answer(shorts) | over | minutes
+
+
+def answer(shorts: dict[str, str]) -> dict[str, str]:
+    """The same in short: the paper's figures and each training's."""
+    own = {short: _both(whose, "_raw", ".1f") for whose, short in shorts.items()}
+    return {"validation / test": "row"} | {"the paper": _both("paper", "", "g")} | own
+
+
+def comparisons(shorts: dict[str, str]) -> dict[str, str]:
+    """The view of what the paper compares in words."""
     every = {"paper": "the paper"} | shorts
-    both = "{0}_valid{1} / {0}_test{1}:{2}".format
-    shown = {short: both(whose, "", "g" if whose == "paper" else ".1f") for whose, short in every.items()}
-    ratios = {f"{short}, ratio": both(whose, "_ratio", ".3f") for whose, short in every.items()}
-    minutes = {f"{short}, core-minutes": f"{whose}_minutes:.0f" for whose, short in shorts.items()}
-    return {"row": "row"} | {key: f"{key}:.0f" for key in ("n", "c", "h", "m")} | shown | ratios | minutes
+    return {"gain, validation / test": "comparison"} | {name: _both(whose, "", "+.1%") for whose, name in every.items()}
+
+
+def _both(whose: str, ending: str, form: str) -> str:
+    """Validation / test of one column's figures."""
+    return f"{whose}_valid{ending} / {whose}_test{ending}:{form}"
 
 
 def markdown(view: pd.DataFrame) -> str:

@@ -25,7 +25,7 @@ from pipeline.reporting import figures, style
 from pipeline.running import tracking
 from pipeline.running.app import FAILURE, ending_in_lines
 
-SHOWN = ["valid", "valid_seen", "valid_raw", "best_epoch", "running"]  # a grid is there to choose, test is not for it
+SHOWN = ["valid", "valid_seen", "valid_raw", "train", "best_epoch", "running"]  # to choose by, so without test
 JOBS = "*/.hydra/overrides.yaml"  # in the folder of a multirun: what Hydra leaves of each job as it begins
 SAVING = 10  # seconds that a job has to save its state
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pandas as pd
 
 from pipeline.config.tables import KINDS, Table
-from pipeline.reporting import claims_text, costs, table
-from pipeline.reporting.views import VIEWS, laid_out, plain, replication
+from pipeline.reporting import claims_text, costs, table, views
+from pipeline.reporting.views import VIEWS, laid_out, plain
 
 # What stands in the files, for readers who don't see these.
 SPLIT_NAMES = {"valid": "validation", "train": "training"}
@@ -39,6 +39,7 @@ class Tables:
         self.trainings = [
             name for name, each in self.listed.items() if each.column
         ]  # of Table 1, with a picture of each
+        self.shorts = {self.listed[name].column: self.listed[name].short for name in self.trainings}
         self.called: dict[str, str] = {}  # each model, by the first table that has a label for it
         for rows in reversed(self.rows.values()):
             shared = rows["row"].duplicated(keep=False)
@@ -91,28 +92,24 @@ class Tables:
         return "one seed" if count == 1 else f"{count} seeds"
 
     def replication(self, minutes: bool = False) -> pd.DataFrame:
-        """Table 1 as printed and by each training; or the core-minutes of each."""
+        """Table 1 as printed and by each training; or the CPU minutes of each."""
         rows = self.read("replication.csv")
-        shorts = {each.column or name: each.short for name, each in self.listed.items()}
-        shorts = {whose: short for whose, short in shorts.items() if f"{whose}_minutes" in rows}
         rows["shape"] = [shape(row) for row in rows.to_dict("records")]
         view = {
             head: cell
-            for head, cell in replication(shorts).items()
-            if head not in ("row", "n", "c", "h", "m") and head.endswith("core-minutes") == minutes
+            for head, cell in views.replication(self.shorts).items()
+            if head not in ("row", "n", "c", "h", "m", "validation / test") and head.endswith("CPU minutes") == minutes
         }
         shown = laid_out(rows, {"row": "row (shape)"} | view)
         return shown[(shown != "").drop(columns="row").any(axis=1)]
 
-    def reached(self, over: str) -> pd.DataFrame:
-        """A line a training: how many rows of Table 1 have a ratio to an n-gram at or below the paper's."""
-        lines = self.read("yardsticks.csv")
-        if lines.empty:
-            return lines
-        lines = lines[lines["over"] == over].rename(columns=SPLIT_NAMES)
-        counts = lines.pivot(index="training", columns="reading", values=["validation", "test"]).astype(str)
-        counts = counts.loc[lines["training"].unique()]  # in the order of the registry
-        return counts.set_axis([", ".join(head) for head in counts], axis=1).reset_index()
+    def answer(self) -> pd.DataFrame:
+        """The rows of README's table."""
+        return laid_out(self.read("answer.csv"), views.answer(self.shorts))
+
+    def comparisons(self) -> pd.DataFrame:
+        """What the paper compares in words."""
+        return laid_out(self.read("comparisons.csv"), views.comparisons(self.shorts))
 
     def claims(self, name: str) -> Iterator[tuple[str, pd.DataFrame, str]]:
         """Title, view and file of what the stage claims left of a table: claims of each kind, then pairs that the
