@@ -92,14 +92,13 @@ class Model:
     def neighbours(self, word: str, k: int = 10, seen: int = 10) -> pd.DataFrame:
         """The k words whose features are most like a word's, among those that occur `seen` times in training or more:
         word, cosine. Raises InputError of a word without features, and of models that have none."""
-        vocabulary = self.corpus.vocabulary
-        (word,) = self.tokeniser.folded([word])
-        if word not in vocabulary:
+        vocabulary, (folded,) = self.corpus.vocabulary, self.tokeniser.folded([word])
+        if folded not in vocabulary:
             alike = ", ".join(repr(each) for each in vocabulary if each.lower() == word.lower())
             why = f"; {alike} is" if alike else ": it is too rare there, or another spelling"
             raise InputError(f"{word!r} is not in the vocabulary of this corpus{why}")
         times = np.bincount(self.corpus.train, minlength=len(vocabulary))
-        place = vocabulary.index(word)
+        place = vocabulary.index(folded)
         if not times[place]:
             raise InputError(f"{word!r} never occurs in training, so it has learned no features")
         ids, cosines = nearest(read_features(self.folder), place, k, times >= seen)
