@@ -11,8 +11,8 @@ training perplexity on 100,000 tokens at the best epoch.
 
     python -m benchmarks.interpretations tokens
 
-prints the exact training perplexity of networks in predictions/published over several sets of tokens: what else the paper
-may mean by its training perplexity.
+prints the exact training perplexity of networks in predictions/published over several sets of tokens: what else the
+paper may mean by its training perplexity.
 """
 
 import sys
@@ -32,8 +32,8 @@ from pipeline.core.training.optimiser import update
 from pipeline.core.training.trainer import Epoch, Trainer, Watch
 from pipeline.data.corpus import read_corpus
 
-# Updates of 256 words that a gradient is late: 2,048 words, where each of forty processors with one word at a time would
-# be some 40 late.
+# Updates of 256 words that a gradient is late: 2,048 words. Forty processors, each with one word at a time, would be some
+# 40 words late.
 DELAY = 8
 
 
