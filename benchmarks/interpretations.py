@@ -32,8 +32,8 @@ from pipeline.core.training.optimiser import update
 from pipeline.core.training.trainer import Epoch, Trainer, Watch
 from pipeline.data.corpus import read_corpus
 
-# Updates of 256 words that a gradient is late: 2,048 words. Forty processors, each with one word at a time, would be some
-# 40 words late.
+# Updates of 256 words that a gradient is late: 2,048 words. Forty processors, each with one word at a time, would be
+# some 40 words late.
 DELAY = 8
 
 

@@ -33,11 +33,8 @@ def checkout(tmp_path, monkeypatch):
     deps = [{"path": path, "hash": "md5"} | renew.hashed(path, renew.on_disk(path)) for path in PATHS]
     lock = {"schema": "2.0", "stages": {"train@a": {"cmd": "c", "deps": [*deps, data]}, "mix": {"cmd": "c"}}}
     (tmp_path / "dvc.lock").write_text(yaml.safe_dump(lock, sort_keys=False))
-    for words in (
-        ["init", "--quiet"],
-        ["add", "-A"],
-        ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "a"],
-    ):
+    author = ["-c", "user.name=a", "-c", "user.email=a@b"]
+    for words in (["init", "--quiet"], ["add", "-A"], [*author, "commit", "--quiet", "-m", "a"]):
         subprocess.run(["git", *words], cwd=tmp_path, check=True)
     return tmp_path
 
@@ -93,7 +90,7 @@ def test_what_may_mean_something_else_is_refused_with_its_place(checkout, before
 
 
 def test_a_new_file_in_a_folder_is_refused(checkout, capsys):
-    (checkout / "pipeline" / "core" / "ngrams" / "three.py").touch()
+    (checkout / "pipeline" / "core" / "ngrams" / "three.py").write_text(CODE)
     code, then, now = edit(checkout, "Half of x.", "Half.")
     assert code == 1 and now[PATHS[0]] == then[PATHS[0]] and now[PATHS[1]] != then[PATHS[1]]
     assert "three.py is new" in capsys.readouterr().err

@@ -1,10 +1,10 @@
 """Renews the locks of results after an edit of docstrings and comments.
 
-A dvc.lock says of which code its results are. Where two files have the same syntax tree without docstrings and comments,
-they mean the same, and the results stay right. For each file or folder of code whose hash is not that of a lock, this
-command finds the commit in which it was, and compares the trees file by file: where all are equal, the lock gets the new
-hash, else the first difference is named and this lock stays as it is. No results are needed, and none is touched. Exit
-code 1 where a lock was not renewed.
+A dvc.lock says of which code its results are. Where two files have the same syntax tree without docstrings and
+comments, they mean the same, and the results stay right. For each file or folder of code whose hash is not that of a
+lock, this command finds the commit in which it was, and compares the trees file by file: where all are equal, the lock
+gets the new hash, else the first difference is named and this lock stays as it is. No results are needed, and none is
+touched. Exit code 1 where a lock was not renewed.
 """
 
 import argparse

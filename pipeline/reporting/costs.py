@@ -30,7 +30,7 @@ def read(file: Path) -> pd.DataFrame:
 
 def by_stage(costs: pd.DataFrame) -> pd.DataFrame:
     """By table and stage: items, seconds together, the longest item, its seconds, and peak memory; longest first."""
-    ordered = costs.sort_values("seconds", ascending=False)
+    ordered = costs.sort_values("seconds", ascending=False, kind="stable")
     total = ordered.groupby(["table", "stage"], sort=False).agg(
         items=("item", "size"),
         seconds=("seconds", "sum"),
@@ -38,7 +38,7 @@ def by_stage(costs: pd.DataFrame) -> pd.DataFrame:
         longest_seconds=("seconds", "first"),
         peak_memory_mb=("peak_memory_mb", "max"),
     )
-    return total.sort_values("seconds", ascending=False).reset_index()
+    return total.sort_values("seconds", ascending=False, kind="stable").reset_index()
 
 
 def minutes(costs: pd.DataFrame, table: str) -> pd.Series:

@@ -165,7 +165,7 @@ class Tables:
 
     def costs(self) -> tuple[pd.DataFrame, pd.DataFrame]:
         """What each stage of each table took, and each item of theirs, the longest first."""
-        items = costs.read(self.reports / "costs.csv").sort_values("seconds", ascending=False)
+        items = costs.read(self.reports / "costs.csv").sort_values("seconds", ascending=False, kind="stable")
         items = items.replace({"table": {name: listed.title for name, listed in self.listed.items()}})
         items["item"] = [self._item(item) for item in items["item"]]
         return laid_out(costs.by_stage(items), VIEWS["costs"]), laid_out(items, VIEWS["costs"])
