@@ -78,7 +78,8 @@ def trials(reports: Path, grid: str) -> int:
 def steps(built: pd.DataFrame) -> pd.DataFrame:
     """The way from the first model over those that end a step: the perplexity (with share) there, and the step's share
     of the way in the logarithm of perplexity."""
-    ends = built[built["step"] != ""].sort_values("valid", ascending=False, kind="stable")  # not by year: a recipe's may be later
+    # Not by year: a recipe's may be later.
+    ends = built[built["step"] != ""].sort_values("valid", ascending=False, kind="stable")
     path = pd.concat([built.iloc[:1], ends])
     walked = pd.DataFrame({"what": ends["step"], "from": path["row"].to_numpy()[:-1], "to": ends["row"]})
     for split in table.BOTH:

@@ -30,6 +30,7 @@ from pipeline.config.network import Architecture
 from pipeline.config.ngram import Mix, Ngram
 from pipeline.config.recipe import Recipe
 from pipeline.config.replication import Comparison, Control
+from pipeline.config.streams import Interpretation
 from pipeline.config.tables import Table
 
 
@@ -248,6 +249,27 @@ class Timeline(Named, Stage):
     reports: InFolder = Field(description="the folder in which the stage report writes them")
 
 
+class Streams(Stage):
+    """conf/streams.yaml."""
+
+    corpus: Corpus
+    interpretations: list[Interpretation] = Field(min_length=1, description="the streams that are counted")
+    checked: Count = Field(description="how many get perplexities: those whose counts are nearest to the paper's")
+    also: list[Text] = Field(description="names of more that get perplexities")
+    ngrams: list[Text] = Field(description="entries of conf/ngrams.yaml that give them, each a row of `printed`")
+    printed: Text = Field(description="the table of conf/table that has what the paper prints of these n-grams")
+    tables: InFolder = Field(description="the folder of the lists of tables")
+
+    @model_validator(mode="after")
+    def _unique(self) -> "Streams":
+        names = [chosen.name for chosen in self.interpretations]
+        if repeated := sorted({name for name in names if names.count(name) > 1}):
+            raise ValueError(f"interpretations: {' and '.join(map(repr, repeated))} stands there twice")
+        if unknown := sorted(set(self.also) - set(names)):
+            raise ValueError(f"also: no interpretation is called {' or '.join(map(repr, unknown))}")
+        return self
+
+
 class Page(Stage):
     """conf/page.yaml."""
 
@@ -277,5 +299,6 @@ STAGES: dict[str, type[Keys]] = {
     "claims": Claims,
     "replication": Replication,
     "timeline": Timeline,
+    "streams": Streams,
     "page": Page,
 }
