@@ -115,7 +115,7 @@ def comparisons(trained: dict[str, pd.DataFrame], listed: list[Comparison]) -> p
 
 def gain(comparison: Comparison, rows: pd.DataFrame, split: str, prefix: str, suffix: str) -> float:
     """The gain of one comparison on a split: of the rows that are best on validation, or the geometric mean over pairs;
-    NaN where a row is missing."""
+    NaN where a row is missing, or its figures on validation."""
     better, than = ([name for name in names if name in rows.index] for names in (comparison.better, comparison.than))
     if not better or not than:
         return np.nan
@@ -123,6 +123,8 @@ def gain(comparison: Comparison, rows: pd.DataFrame, split: str, prefix: str, su
     if comparison.pairs:
         logs = np.log(figures.reindex(comparison.than).to_numpy() / figures.reindex(comparison.better).to_numpy())
         return float(np.expm1(logs.mean()))
+    if valid[than].isna().all() or valid[better].isna().all():  # such as those of a paper that prints test alone
+        return np.nan
     return figures[valid[than].idxmin()] / figures[valid[better].idxmin()] - 1
 
 

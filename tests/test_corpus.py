@@ -100,14 +100,25 @@ def test_contexts_look_back_into_the_split_before_and_then_at_text_marks():
 
 
 def test_brown_counts(brown):
+    """In lower case, with one symbol for words with a digit."""
     counts = brown.counts
     measured = [counts[key] for key in ("texts", "paragraphs", "words", "tokens", "types", "vocabulary")]
-    assert measured == [500, 15_667, 1_161_192, 1_177_359, 56_059, 17_907]
+    assert measured == [500, 15_667, 1_161_192, 1_177_359, 47_525, 16_351]
     assert [len(brown.ids(split)) for split in SPLITS] == [800_000, 200_000, 177_359]
-    assert (counts["unseen_words"], counts["unseen_tokens"]) == (794, {"train": 0, "valid": 3_210, "test": 2_645})
+    assert (counts["unseen_words"], counts["unseen_tokens"]) == (727, {"train": 0, "valid": 2_970, "test": 2_462})
     assert brown.vocabulary[:3] == ["<unk>", "the", ","]
     frequency = np.bincount(np.concatenate([brown.ids(split) for split in SPLITS]))
     assert (np.diff(frequency[1:]) <= 0).all()
+
+
+def test_brown_counts_with_case_kept(brown_raw, tmp_path):
+    """The stream beside it, brown-cased: the same tokens, more words."""
+    preprocess.main(settings("preprocess", "corpus=brown-cased", f"corpus.raw={brown_raw}", f"out={tmp_path}"))
+    corpus = read_corpus(tmp_path)
+    counts = corpus.counts
+    assert [counts[key] for key in ("tokens", "types", "vocabulary")] == [1_177_359, 56_059, 17_907]
+    assert (counts["unseen_words"], counts["unseen_tokens"]) == (794, {"train": 0, "valid": 3_210, "test": 2_645})
+    assert {"the", "The", "1960"} < set(corpus.vocabulary)
 
 
 def test_brown_texts_cover_every_token_once(brown):

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import run
-from tiny import tables, words
+from tiny import FEW, tables, words
 
 import nplm
 from pipeline.commands.__main__ import main
@@ -23,6 +23,7 @@ from pipeline.data.errors import InputError
 from pipeline.data.predictions import read_predictions
 from pipeline.data.record import Record, read
 from pipeline.models import by_name
+from pipeline.models import model as model_module
 from pipeline.models.model import Model
 from pipeline.models.tokeniser import Tokeniser
 from pipeline.running import paper
@@ -198,6 +199,33 @@ def test_commands_and_python_give_the_same_figures(command, results, few, tmp_pa
     assert raw["figures"] == "raw, with marks" and model.perplexity("text.txt") != raw["perplexity"]
 
 
+def test_capitals_score_as_small_letters(command):
+    """The corpus is in lower case: a text is read so too, "Mr." as one word, and all words with a digit are one."""
+    text = 'MR. SMITH SAID $100 WAS "FAIR" IN (1961), NOT 10%.\n'
+    shouted, told = (
+        json.loads(command("score", "kn3", "--format", "json", text=t).stdout) for t in (text, text.lower())
+    )
+    rows, others = pd.DataFrame(shouted.pop("rows")), pd.DataFrame(told.pop("rows"))
+    assert shouted == told and rows["log_probability"].tolist() == others["log_probability"].tolist()
+    assert rows["word"].str.lower().tolist() == others["word"].tolist() and rows["word"][0] == "MR."
+    other = json.loads(command("score", "kn3", "--format", "json", text=text.replace("1961", "7")).stdout)
+    assert other["perplexity"] == told["perplexity"]
+
+
+def test_lower_case_is_said_once_and_only_where_it_is_so(command, brown_raw, tmp_path, monkeypatch):
+    """On standard error, where words of a model are printed; not of a corpus that keeps case."""
+    monkeypatch.setattr(model_module, "_EXPLAINED", set())
+    first, again, near = (
+        command(*given) for given in (("generate", "mlp9"), ("generate", "kn3"), ("neighbours", "mlp9", "Said"))
+    )
+    assert first.stderr == "words are in lower case, as in the corpus, and <number> stands for each word with a digit\n"
+    assert again.stderr == near.stderr == "" and near.stdout == command("neighbours", "mlp9", "said").stdout
+    cased = ["corpus=brown-cased", f"corpus.raw={brown_raw}", *FEW, f"out={tmp_path}/cased"]
+    run("preprocess", *cased)
+    tokeniser = Tokeniser(read_corpus(tmp_path / "cased"))
+    assert tokeniser.note == "" and tokeniser.folded(["The", "1961"]) == ["The", "1961"]
+
+
 def test_a_model_in_python(results, few):
     model = nplm.load("mlp9", few, tables(results)[0])
     assert model.score("The jury said xylophonist .")["unknown"].sum() == 1
@@ -256,7 +284,7 @@ def test_printed_text_is_read_as_brown_has_it(brown):
     asked = tokeniser.words("Who is he? He is here; so! What??")
     assert " ".join(asked) == "Who is he ? ? He is here ; ; so ! ! What ? ? <p> <text>"  # as the corpus has these signs
     assert tokeniser.printed(asked[:5]) == "Who is he ?" and tokeniser.doubled == {"?", "!", ";"}
-    assert "Mr." in tokeniser.whole and "it." not in tokeniser.whole
+    assert "mr." in tokeniser.whole and "it." not in tokeniser.whole
     with pytest.raises(InputError, match="no words in the text"):
         tokeniser.words(" \n\n")
 

@@ -33,7 +33,7 @@ def test_continuations_count_what_follows():
 
 
 def test_high_orders_fit_in_64_bits():
-    """17,907 words to the fifth power do not: keys are built of places."""
+    """16,351 words to the fifth power do not: keys are built of places."""
     stream = np.random.default_rng(0).integers(0, 100_000, 10_000)
     counted = counts.count(stream, 6, 100_000)
     assert (counted.places(stream)[5][5:] != counts.NEVER).all()

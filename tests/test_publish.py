@@ -78,15 +78,15 @@ def test_published_models_say_what_the_command_says(results, tmp_path, monkeypat
     that of validation, here not of test."""
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'mlflow.db'}")
     results = shutil.copytree(results, tmp_path / "root", symlinks=True)
-    metrics = results / "predictions" / "faithful" / "mlp9" / "0" / "metrics.json"
+    metrics = results / "predictions" / "published" / "mlp9" / "0" / "metrics.json"
     metrics.write_text(json.dumps(json.loads(metrics.read_text()) | {"valid": 1.5}))
-    publish(results, "mlp9-faithful", "best-ngram")
-    assert re.search("2 models; .*, mlp9-faithful, is nplm@best, version 1$", capsys.readouterr().out, re.MULTILINE)
+    publish(results, "mlp9-published", "best-ngram")
+    assert re.search("2 models; .*, mlp9-published, is nplm@best, version 1$", capsys.readouterr().out, re.MULTILINE)
     client = tracking.open_store()
     experiment = client.get_experiment_by_name(EXPERIMENT).experiment_id
     models = {model.name: model for model in client.search_logged_models([experiment])}
     (tmp_path / "text.txt").write_text("The jury said that it was fair.")
-    for own, table, name in (("mlp9", "faithful", "mlp9-faithful"), ("best-ngram", "table1", "best-ngram")):
+    for own, table, name in (("mlp9", "published", "mlp9-published"), ("best-ngram", "table1", "best-ngram")):
         place = [word for part in ("data", "clusters") for word in (f"--{part}", results / part / "brown")]
         place += ["--predictions", results / "predictions" / table]
         assert main(["score", own, str(tmp_path / "text.txt"), "--format", "json", *map(str, place)]) == 0
@@ -103,7 +103,7 @@ def test_published_models_say_what_the_command_says(results, tmp_path, monkeypat
         run = client.get_run(models[name].source_run_id).info
         assert run.status == "FINISHED" and run.end_time < models[name].last_updated_timestamp
         shutil.rmtree(local_file_uri_to_path(models[name].artifact_location))  # as when somebody deletes the artifacts
-    publish(results, "mlp9-faithful", "best-ngram")
+    publish(results, "mlp9-published", "best-ngram")
     assert "nplm@best, version 2" in capsys.readouterr().out
     (tmp_path / "pipeline.py").write_text("mine = True")
     mine = "import sys; sys.path.insert(0, '.'); import mlflow, pipeline; mlflow.pyfunc.load_model('models:/nplm@best')"

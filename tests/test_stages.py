@@ -43,10 +43,11 @@ GRID = ["model.n=2,3", "model.h=3", "model.m=3", "recipe.epochs=1"]
 @pytest.mark.parametrize("search", groups.choices("search"))
 def test_a_shipped_search_composes(search):
     """The first and the last of its grid are configurations that train, and its table goes to reports."""
-    grid = groups.entries("search")[search]["vary"]
+    entry = groups.entries("search")[search]
+    grid, score_train = entry["vary"], entry.get("score_train", False)
     for corner in (0, -1):
         given = [f"{key}={values[corner]}" for key, values in grid.items()]
-        assert settings("train", f"+search={search}", *given).score_train is False
+        assert settings("train", f"+search={search}", *given).score_train == score_train
     written = HydraConfig.get()
     assert written.callbacks.grid.table == f"reports/searches/{search}.csv"
     assert written.sweeper.params == {key: ", ".join(map(str, values)) for key, values in grid.items()}

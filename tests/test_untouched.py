@@ -25,8 +25,9 @@ TABLE = [
 ]
 
 
-# Stages that compute and choose no figure; but the page names the best row, by its own test.
-WITHOUT_FIGURES = {"download", "page"}
+# Stages that compute and choose no figure; but the page names the best row, by its own test, and streams ranks
+# interpretations of the raw text by their counts alone.
+WITHOUT_FIGURES = {"download", "page", "streams"}
 CHOSEN = ("name", "model", "what", "from", "to", "epoch")  # columns of a table that say what is best
 ADAPT = {
     "cache": ["adapt.size=500"],

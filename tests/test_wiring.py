@@ -85,7 +85,7 @@ HARMLESS = {
     "pipeline/config/network.py": ("LARGEST = 100_000", "LARGEST = 200_000"),
     "pipeline/running/tracking.py": ('"nplm.group"', '"nplm.groups"'),
     "pipeline/config/recipe.py": ("Adam's, above zero", "Adam's, above nothing"),
-    "pipeline/webpage/page.md.j2": ("What came out", "What became of it"),
+    "pipeline/webpage/page.md.j2": ("Does it replicate", "Does it hold"),
     "pipeline/running/progress.py": ('"unit_scale": True', '"unit_scale": False'),
     "pipeline/core/families/of_ones_own.py": ("", '"""A new family."""\n'),
     "pipeline/commands/new.py": ("", '"""A new command."""\n'),

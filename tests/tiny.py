@@ -20,7 +20,7 @@ RESULTS = {  # by their places: the stage, and what it is given beside its usual
     "predictions/beyond/mlp9-mixed/0": "mix",
     "predictions/beyond/mlp9-learned/0": "mix name=mlp9-learned mix=learned",
     "predictions/beyond/mlp9-by-frequency/0": "mix name=mlp9-by-frequency mix=by-frequency",
-    "predictions/faithful/mlp9/0": "train recipe.epochs=1",
+    "predictions/published/mlp9/0": "train recipe.epochs=1",
     "predictions/out_of_vocabulary/mlp9": "out_of_vocabulary",
 }
 

@@ -1,7 +1,8 @@
 """Text from a model, word by word.
 
 Words are drawn from its probabilities, sharpened by a temperature below 1, and from the likeliest k alone with --top.
-The same seed gives the same text. `<unk>` is never drawn, and a mark <p> ends a paragraph.
+The same seed gives the same text. `<unk>` is never drawn, and a mark <p> ends a paragraph. A model of a corpus in lower
+case writes lower case.
 """
 
 import argparse
@@ -45,6 +46,7 @@ def run(given: argparse.Namespace) -> None:
         ids = np.append(ids, drawn)
         if rows[-1]["word"] == TEXT:
             break
+    model.explain()
     if given.format == "table":
         print(model.tokeniser.printed([*start, *(row["word"] for row in rows)]))
     else:

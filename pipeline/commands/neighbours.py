@@ -10,7 +10,7 @@ EXAMPLE = "nplm neighbours mlp1 Monday"
 def arguments(parser: Parser) -> None:
     add, numbers = parser.add_argument, {"metavar": "N", "default": 10}
     add_model(parser, only="mlp9")
-    add("word", metavar="WORD", help="of the vocabulary, which tells capitals from small letters")
+    add("word", metavar="WORD", help="of the vocabulary")
     add("--count", type=whole_number(1), **numbers, help="words shown; default %(default)s")
     add("--seen", type=whole_number(0), **numbers, help="times in training, at least; default %(default)s")
     add_places(parser)

@@ -2,8 +2,10 @@
 
 A word that the vocabulary does not hold is scored as `<unk>` and marked. `<unk>` is likely, so a text with many such
 words has a low perplexity, whatever they are. After each paragraph and the text stand marks (<p>, <text>), which are
-scored too, as in training; --no-marks leaves them out of the figures. Probabilities are with the share for words that
-training never shows; --raw: as the model gives them. Logarithms are natural; in CSV the sums go to standard error.
+scored too, as in training; --no-marks leaves them out of the figures. A model of a corpus in lower case, Brown by
+default, scores capitals and small letters alike, and each word with a digit as one symbol. Probabilities are with the
+share for words that training never shows; --raw: as the model gives them. Logarithms are natural; in CSV the sums go to
+standard error.
 """
 
 import argparse

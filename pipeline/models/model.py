@@ -1,5 +1,6 @@
 """A language model with its corpus: what commands, the server and `import nplm` ask."""
 
+import sys
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -16,6 +17,8 @@ from pipeline.data.files import read_json
 from pipeline.data.weights import read_features
 from pipeline.models import by_name
 from pipeline.models.tokeniser import Tokeniser
+
+_EXPLAINED: set[str] = set()  # what this process has said already
 
 
 class Model:
@@ -65,9 +68,16 @@ class Model:
 
     def next(self, text: str = "", k: int = 10) -> pd.DataFrame:
         """The k likeliest words after a text, the likeliest first: word, probability (with share)."""
+        self.explain()
         log_p = self.distribution(self.tokeniser.ids(self.tokeniser.beginning(text)))
         best = np.argsort(-log_p, kind="stable")[:k]
         return pd.DataFrame({"word": [self.corpus.vocabulary[i] for i in best], "probability": np.exp(log_p[best])})
+
+    def explain(self) -> None:
+        """Says on standard error, once a process, what to know of the words that a model gives."""
+        if self.tokeniser.note and self.tokeniser.note not in _EXPLAINED:
+            _EXPLAINED.add(self.tokeniser.note)
+            print(self.tokeniser.note, file=sys.stderr)
 
     def distribution(self, ids: np.ndarray) -> np.ndarray:
         """Log-probability (V,), with share, of each word of the vocabulary after the beginning (T,) of a text."""
@@ -82,16 +92,17 @@ class Model:
     def neighbours(self, word: str, k: int = 10, seen: int = 10) -> pd.DataFrame:
         """The k words whose features are most like a word's, among those that occur `seen` times in training or more:
         word, cosine. Raises InputError of a word without features, and of models that have none."""
-        vocabulary = self.corpus.vocabulary
-        if word not in vocabulary:
+        vocabulary, (folded,) = self.corpus.vocabulary, self.tokeniser.folded([word])
+        if folded not in vocabulary:
             alike = ", ".join(repr(each) for each in vocabulary if each.lower() == word.lower())
             why = f"; {alike} is" if alike else ": it is too rare there, or another spelling"
             raise InputError(f"{word!r} is not in the vocabulary of this corpus{why}")
         times = np.bincount(self.corpus.train, minlength=len(vocabulary))
-        place = vocabulary.index(word)
+        place = vocabulary.index(folded)
         if not times[place]:
             raise InputError(f"{word!r} never occurs in training, so it has learned no features")
         ids, cosines = nearest(read_features(self.folder), place, k, times >= seen)
+        self.explain()
         return pd.DataFrame({"word": [vocabulary[i] for i in ids], "cosine": cosines.astype(float)})
 
     @cached_property

@@ -31,12 +31,13 @@ class Tokeniser:
 
     Brown and text in tokens were tokenised before we had them, by rules that only their vocabulary shows: from it
     follow the spelling of quotation marks and dashes, which abbreviations keep their full stop, and which signs are
-    written twice.
+    written twice. Of a corpus in lower case, the vocabulary and what models give are in lower case too; a user's words
+    keep their case, and are looked up in lower case.
     """
 
     def __init__(self, corpus: Corpus):
         self._corpus, self._places = corpus, {word: k for k, word in enumerate(corpus.vocabulary)}
-        self._capitals = any(word != word.lower() for word in corpus.vocabulary)
+        self._folds = not any(word != word.lower() for word in corpus.vocabulary)
         frequency = np.bincount(corpus.train, minlength=len(corpus.vocabulary))
         self.marks = corpus.counts["marks"].keys()
         self._marks_in_training = [mark for mark, place in corpus.counts["marks"].items() if frequency[place]]
@@ -75,13 +76,22 @@ class Tokeniser:
             words.pop()
         return words
 
+    @property
+    def note(self) -> str:
+        """What to know of the words that a model of this corpus gives; empty where the corpus keeps their case."""
+        number = f", and {NUMBER} stands for each word with a digit" if NUMBER in self._places else ""
+        return f"words are in lower case, as in the corpus{number}" if self._folds else ""
+
+    def folded(self, words: list[str]) -> list[str]:
+        """Words as the vocabulary spells them."""
+        if not self._folds:
+            return words
+        return fold(words) if NUMBER in self._places else [word.lower() for word in words]
+
     def ids(self, words: list[str]) -> np.ndarray:
         """Ids (T,), as the corpus folds its words; for a word that the vocabulary does not hold that of a symbol."""
-        folded = words
-        if not self._capitals:
-            folded = fold(words) if NUMBER in self._places else [word.lower() for word in words]
         proper = self._places.get(PROPER, 0)
-        pairs = zip(folded, words, strict=True)
+        pairs = zip(self.folded(words), words, strict=True)
         ids = [self._places.get(key, proper if word[:1].isupper() else 0) for key, word in pairs]
         return np.array(ids, dtype=np.int64)
 
@@ -132,7 +142,14 @@ class Tokeniser:
         front, behind = SIGN.findall(chunk[: core.start()]), SIGN.findall(chunk[core.end() :])
         places = product(range(max(0, len(front) - MOST), len(front) + 1), range(min(len(behind), MOST) + 1))
         for first, last in sorted(places, key=lambda place: place[0] - place[1]):
+            signs = [*front[first:], *behind[:last]]
             word = "".join([*front[first:], core[0], *behind[:last]])
-            if word in self.whole:
+            if self._holds(word, signs):
                 return [*front[:first], word, *behind[last:]]
         return [*front, *filter(None, [core[0]]), *behind]
+
+    def _holds(self, word: str, signs: list[str]) -> bool:
+        """Whether the vocabulary has a word with signs around it. All words with a digit are one symbol: they keep the
+        signs that are no words by themselves, such as those of $100 and 10%."""
+        (folded,) = self.folded([word])
+        return folded in self.whole and (folded == word or folded != NUMBER or self.whole.isdisjoint(signs))
