@@ -11,12 +11,11 @@ from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
-import yaml
 from conftest import settings
 
 from pipeline import download
+from pipeline.config import groups
 from pipeline.data.errors import InputError
-from pipeline.running.app import ROOT
 
 TEXTS = {"ca01": b"a/at", "ca02": b"b/at"}
 
@@ -178,8 +177,7 @@ def test_a_source_that_fails_in_an_odd_way_is_one_of_several(
         fetch(tmp_path / "again", f"corpus.sources=[{source}]")
 
 
-def test_what_is_fetched_lies_where_preprocess_reads_it():
-    default = yaml.safe_load((ROOT / "conf" / "download.yaml").read_text())["out"]
-    for file in (ROOT / "conf" / "corpus").glob("*.yaml"):
-        if (corpus := yaml.safe_load(file.read_text()))["sha256"]:
-            assert default.replace("${corpus.name}", corpus["name"]) == corpus["raw"]
+@pytest.mark.parametrize("name", groups.choices("corpus"))
+def test_what_is_fetched_lies_where_preprocess_reads_it(name):
+    if groups.composed("corpus", name)["sha256"]:
+        assert settings("download", f"corpus={name}").out == groups.composed("corpus", name)["raw"]

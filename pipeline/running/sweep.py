@@ -170,7 +170,8 @@ def collect(folder: Path) -> pd.DataFrame:
         reason = said[-1] if said[0].startswith("Traceback") else "; ".join(said)
         row |= {key: kept.get(key, float("nan")) for key in SHOWN}
         rows.append(row | {"failure": "" if whole else reason or "stopped before its end"})
-    return pd.DataFrame(rows, columns=None if rows else ["job", *SHOWN, "failure"])
+    table = pd.DataFrame(rows, columns=None if rows else ["job", *SHOWN, "failure"])
+    return table.drop(columns="train") if table["train"].isna().all() else table  # where no job scores training
 
 
 def _of_best_epoch(job: Path) -> dict[str, float]:
