@@ -318,7 +318,7 @@ def test_a_grid_shows_every_job_and_survives_a_failed_one(stages, tmp_path):
     assert table["valid"].notna().tolist() == [True, False, True, False]
     assert "model.n" in (tmp_path / "sweep" / "grid.svg").read_text()
     shown = re.search(r"^ *job.*?(?=\n\n)", ended.said, re.MULTILINE | re.DOTALL)[0].splitlines()
-    columns = "job model.n model.h valid valid_seen valid_raw best_epoch running failure"  # no constant, no test
+    columns = "job model.n model.h valid valid_seen valid_raw train best_epoch running failure"  # no constant, no test
     assert shown[0].split() == columns.split() and f"{table['valid'].min():.2f}" in shown[1]
     client, (parent,) = stages.runs("sweep")
     assert parent.info.status == "FAILED"
