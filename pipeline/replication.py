@@ -152,11 +152,13 @@ def training(registry: Tables, rows: dict[str, pd.DataFrame], reports: Path) -> 
 
 
 def controls(registry: Tables, rows: dict[str, pd.DataFrame], listed: dict[str, Control]) -> pd.DataFrame:
-    """What one change does, a line a control, row and setting: raw perplexity, and ours over the paper's."""
+    """What one change does, a line a control, row and setting: raw perplexity, and the paper's. A row that is not in
+    all of the control's tables is left out."""
     lines = []
     for title, control in listed.items():
         for name in control.rows:
-            for place in (place for place in control.tables if place in rows and name in rows[place].index):
+            places = [place for place in control.tables if place in rows and name in rows[place].index]
+            for place in places if len(places) == len(control.tables) else ():
                 row = rows[place].loc[name]
                 line = {"control": title, "row": table.label(row), "setting": registry[place].short}
                 for split in table.BOTH:

@@ -100,7 +100,15 @@ def off(whose: str, rows: str) -> list[str]:
 TABLE2 = "the mixed network is better than the best n-gram"
 large = yaml.safe_load((ROOT / "conf" / "models.yaml").read_text())["large"]
 FIGURES = {
-    "verdict": lambda: [*off("published", "MLP"), *off("published", "(?!MLP)")],
+    "verdict": lambda: [
+        *off("published", "MLP"),
+        *off("published", "(?!MLP)"),
+        written(100 * read("training.csv", "table == 'published'")["train_raw_over"].max() - 100, ".0f"),
+    ],
+    "streams": lambda: [
+        at_most(read("streams/streams-perplexity.csv", f"name == {name!r}").filter(regex="kn.*_off").max())
+        for name in ("lower case, words with a digit merged", "case kept")
+    ],
     "cache": lambda: of("cache/cache.csv", "kn5-cached best-ngram-cached mlp1-cached awd-lstm-cached"),
     "bars": lambda: of("later/later.csv", "awd-lstm everything everything-adapting transformer", "test, valid"),
     "window": lambda: of(

@@ -45,7 +45,7 @@ def written(tmp_path):
             "replication",
             *("trainings=[first,second]", "answer=[mlp3,kn5]", "over={best: kn5}", "more=[]"),
             f"comparisons=[{best},{pairs}]",
-            "controls={change: {tables: [second, first, none], rows: [mlp1]}}",
+            "controls={change: {tables: [second, first], rows: [mlp1]}, later: {tables: [first, none], rows: [mlp1]}}",
             *(f"tables={tmp_path}/lists", f"reports={tmp_path}", f"out={tmp_path}", f"timing={tmp_path}/timing.json"),
         )
     )
@@ -78,7 +78,7 @@ def test_the_running_training_perplexity_is_that_of_the_epoch_that_validation_ke
     ]
 
 
-def test_a_control_has_a_line_for_each_table_that_is_there(written):
+def test_a_control_has_a_line_for_each_of_its_tables_once_all_are_there(written):
     lines = written("controls")
     assert lines["setting"].tolist() == ["settings of second", "settings of first"]
     assert lines["valid_raw"].tolist() == pytest.approx([400, 203.8])

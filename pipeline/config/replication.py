@@ -21,5 +21,5 @@ class Comparison(Keys):
 class Control(Keys):
     """One change: rows of Table 1 in several tables."""
 
-    tables: list[Text] = Field(description="tables of conf/table; one that has no report yet is left out")
+    tables: list[Text] = Field(description="tables of conf/table; a row shows where all of them have it")
     rows: list[Text] = Field(description="models of these tables")

@@ -52,13 +52,18 @@ def replication(shorts: dict[str, str]) -> dict[str, str]:
     """The view of Table 1 by several trainings; shorts: what each is called, by the first word of its columns."""
     over = {f"{short}, over the paper": _both(whose, "_over", ".3f") for whose, short in shorts.items()}
     minutes = {f"{short}, CPU minutes": f"{whose}_minutes:.0f" for whose, short in shorts.items()}
-    return {"row": "row"} | {key: f"{key}:.0f" for key in ("n", "c", "h", "m")} | answer(shorts) | over | minutes
+    return {"row": "row"} | {key: f"{key}:.0f" for key in ("n", "c", "h", "m")} | _perplexities(shorts) | over | minutes
 
 
 def answer(shorts: dict[str, str]) -> dict[str, str]:
     """The same in short: the paper's figures and each training's."""
+    return {"validation / test": "row", "n": "n:.0f"} | _perplexities(shorts)
+
+
+def _perplexities(shorts: dict[str, str]) -> dict[str, str]:
+    """The paper's and each training's, validation / test."""
     own = {short: _both(whose, "_raw", ".1f") for whose, short in shorts.items()}
-    return {"validation / test": "row"} | {"the paper": _both("paper", "", "g")} | own
+    return {"the paper": _both("paper", "", "g")} | own
 
 
 def comparisons(shorts: dict[str, str]) -> dict[str, str]:

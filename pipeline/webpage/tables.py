@@ -98,7 +98,7 @@ class Tables:
         view = {
             head: cell
             for head, cell in views.replication(self.shorts).items()
-            if head not in ("row", "n", "c", "h", "m", "validation / test") and head.endswith("CPU minutes") == minutes
+            if head not in ("row", "n", "c", "h", "m") and head.endswith("CPU minutes") == minutes
         }
         shown = laid_out(rows, {"row": "row (shape)"} | view)
         return shown[(shown != "").drop(columns="row").any(axis=1)]
