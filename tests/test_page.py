@@ -100,7 +100,7 @@ def test_what_is_not_there_is_left_out(least):
     pd.read_csv(folder / "intervals.csv").query("name != 'mlp9'").to_csv(folder / "intervals.csv", index=False)
     text = render()
     assert re.findall(r'<section id="(\w+)"', text) == ["first", "table", "curves", "genres", "again"]
-    (row,) = [row for row in cells(text)["Table 1, today's recipe"] if row[0].startswith("MLP9 ")]
+    (row,) = [row for row in cells(text)["Table 1, modern training"] if row[0].startswith("MLP9 ")]
     assert text.count("<figure") == 4 and row[-1] == "" and not re.search(r"\bnan\b", " ".join(row))
 
 
@@ -127,7 +127,7 @@ def test_a_table_of_ones_own_stands_there_by_its_file_in_conf_alone(least, tmp_p
     folder, render = least
     shutil.copytree(ROOT / "conf" / "table", tmp_path / "tables")
     own = (ROOT / "conf" / "table" / "table1.yaml").read_text().replace("table1.csv", "novel/novel.csv")
-    own = own.replace("Table 1, today's recipe", "A novel").replace("section: table", "section: novel")
+    own = own.replace("Table 1, modern training", "A novel").replace("section: table", "section: novel")
     (tmp_path / "tables" / "novel.yaml").write_text(own)
     (folder / "novel").mkdir()
     shutil.copy2(folder / "table1.csv", folder / "novel" / "novel.csv")
@@ -167,7 +167,7 @@ def test_every_long_table_is_folded_but_the_first_which_is_the_result(written, s
     for title in (title for title, rows in shown.items() if len(rows) >= page.LONG):
         before = text.partition(f'<table aria-label="{html.escape(title, quote=True)}"'.replace("&#x27;", "&#39;"))[0]
         folds = before.count("<details") - before.count("</details")
-        assert folds == (title != "Perplexity on the Brown corpus"), title
+        assert folds == (title != "Table 1 of the paper, validation / test perplexity"), title
 
 
 def test_the_claims_and_their_totals_are_those_of_the_files(written, shown):
@@ -220,7 +220,7 @@ def test_costs_are_gathered_from_what_ran_here_and_have_a_line_a_stage_of_each_t
     assert gathered.set_index("item").loc["train-mlp1-0", ["seconds", "words_per_second"]].tolist() == [600.0, 18000]
     gathered.to_csv(folder / "costs.csv", index=False)
     text = render()
-    expected = ["train", "Table 1, today's recipe", "2", "900", "MLP1, seed 0", "600", "512"]
+    expected = ["train", "Table 1, modern training", "2", "900", "MLP1, seed 0", "600", "512"]
     assert expected in cells(text)["Cost by stage"] and "together took 15 minutes" in plain(text)
 
 

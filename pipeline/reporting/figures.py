@@ -26,7 +26,7 @@ def ratios(table: pd.DataFrame, yardstick: str) -> str:
         axes.plot(table[f"paper_to_{yardstick}"], place, "D", markersize=4.5, color=style.PAPER, label="the paper")
         axes.axvline(1, color=style.INK, linewidth=0.7, linestyle=":")
         axes.set_yticks(place, table["label"])
-        axes.set_xlabel("test perplexity over that of Kneser-Ney 5, SRILM's default form, on the same stream")
+        axes.set_xlabel("test perplexity over that of Kneser-Ney 5 (SRILM's default form)")
         axes.legend(loc="lower left")
         return style.svg(figure)
 
