@@ -27,7 +27,12 @@ log = logging.getLogger(__name__)
 def main(config: Replication) -> None:
     """Writes replication, answer, agreement, comparisons, training and controls, .csv and .md, into config.out."""
     registry, reports, out = read_tables(Path(config.tables)), Path(config.reports), Path(config.out)
-    rows = {name: table.read_rows(reports, each) for name, each in registry.items() if (reports / each.csv).is_file()}
+    named = {*config.trainings, *(name for control in config.controls.values() for name in control.tables)}
+    rows = {
+        name: table.read_rows(reports, listed)
+        for name, listed in registry.items()
+        if name in named and (reports / listed.csv).is_file()
+    }
     trainings = [name for name in config.trainings if name in rows]
     column = {name: registry[name].column or name for name in trainings}
     trained = {column[name]: rows[name] for name in trainings}

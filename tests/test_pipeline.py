@@ -140,7 +140,8 @@ def test_one_command_gives_the_table(project):
     assert len(extra) == 2 and extra.columns.tolist() == table.columns.tolist()
     assert table[["valid", "test"]].notna().all(axis=None)
     assert table.loc[table["mix"] != True, "train"].notna().all()  # noqa: E712
-    assert (table["valid"] < table["valid_raw"]).all() and table["test_raw"].notna().all()
+    others = table[table["name"] != "kn3-srilm"]  # which has given unseen words all that is left
+    assert (others["valid"] < others["valid_raw"]).all() and table["test_raw"].notna().all()
     ratios = pd.read_csv(project.folder / "reports" / "table1-ratios.csv").groupby("over")["test"].agg(list)
     networks = table.loc[table["model"] == "network", "test"]
     assert ratios["kn5-srilm"] == pytest.approx(networks / table["test"][5], abs=1e-4)
@@ -315,8 +316,9 @@ def test_the_commands_on_models_run(project, tmp_path):
     called = [sys.executable, "-m", "pipeline.commands", "score", "mlp1"]
     assert subprocess.run(called, **elsewhere, input=b"It was fair.", capture_output=True).returncode == 0
     (lines,) = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
-    expected = project.run(sys.executable, "-c", lines).splitlines()
-    assert len(expected) == 5 and all(0 < float(line.split()[1]) < 1 for line in expected)
+    printed = project.run(sys.executable, "-c", lines).splitlines()
+    expected = [line for line in printed if not line.startswith("words are in lower case")]
+    assert len(expected) == 5 == len(printed) - 1 and all(0 < float(line.split()[1]) < 1 for line in expected)
     lines, curve = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     assert (
         len(project.run(sys.executable, "-c", curve).strip().splitlines()) >= 3

@@ -11,6 +11,7 @@ import argparse
 import ast
 import hashlib
 import io
+import json
 import subprocess
 import tarfile
 from pathlib import Path
@@ -95,18 +96,13 @@ def committed(locked: Locked) -> Files | None:
 
 def hashed(path: str, files: Files) -> dict[str, object]:
     """A dependency's entry in a lock, as DVC writes it: hash, size, and the number of files of a folder."""
-    from dvc_data.hashfile.hash_info import HashInfo
-    from dvc_data.hashfile.tree import Tree
-
     digests = {name: hashlib.md5(content).hexdigest() for name, content in files.items()}
     size = sum(map(len, files.values()))
     if path in files:
         return {"md5": digests[path], "size": size}
-    tree = Tree()
-    for name, digest in digests.items():
-        tree.add(Path(name).relative_to(path).parts, None, HashInfo("md5", digest))
-    tree.digest()
-    return {"md5": tree.hash_info.value, "size": size, "nfiles": len(files)}
+    listed = [{"md5": digest, "relpath": Path(name).relative_to(path).as_posix()} for name, digest in digests.items()]
+    text = json.dumps(sorted(listed, key=lambda entry: Path(entry["relpath"]).parts))
+    return {"md5": f"{hashlib.md5(text.encode()).hexdigest()}.dir", "size": size, "nfiles": len(files)}
 
 
 def first_difference(then: Files, now: Files) -> str:
