@@ -140,7 +140,7 @@ def test_one_command_gives_the_table(project):
     assert len(extra) == 2 and extra.columns.tolist() == table.columns.tolist()
     assert table[["valid", "test"]].notna().all(axis=None)
     assert table.loc[table["mix"] != True, "train"].notna().all()  # noqa: E712
-    others = table[table["name"] != "kn3-srilm"]  # which has given unseen words all that is left
+    others = table[table["row"] != "Kneser-Ney back-off"]  # which gives unseen words all that is left
     assert (others["valid"] < others["valid_raw"]).all() and table["test_raw"].notna().all()
     ratios = pd.read_csv(project.folder / "reports" / "table1-ratios.csv").groupby("over")["test"].agg(list)
     networks = table.loc[table["model"] == "network", "test"]
