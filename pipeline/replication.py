@@ -81,21 +81,20 @@ def agreement(trained: dict[str, pd.DataFrame], shorts: dict[str, str], over: di
     """
     lines = []
     for whose, rows in trained.items():
+        known = {key: ngram for key, ngram in over.items() if ngram in rows.index}
         printed = rows[rows["paper_test"].notna()]
         for model in ("network", "ngram"):
             part = printed[printed["model"] == model]
             label = f"networks and mixtures, {shorts[whose]}" if model == "network" else "n-grams"
             line = {"training": whose if model == "network" else "", "rows": label, "of": len(part)}
             for split in table.BOTH:
-                off = np.log(part[f"{split}_raw"] / part[f"paper_{split}"]).abs()
+                ours, printed_figure = part[f"{split}_raw"], part[f"paper_{split}"]
+                off = np.log(ours / printed_figure).abs()
                 line |= {f"{split}_{share}": (off <= np.log1p(share / 100)).sum() for share in SHARES}
-                for key, name in over.items() if model == "network" else ():
-                    if name not in rows.index:
-                        continue
-                    ratio, printed_ratio = (
-                        part[column] / rows.loc[name, column] for column in (f"{split}_raw", f"paper_{split}")
-                    )
-                    line[f"{split}_to_{key}"] = (ratio <= printed_ratio).sum()
+                if model == "network":
+                    for key, ngram in known.items():
+                        bound = printed_figure / rows.loc[ngram, f"paper_{split}"]
+                        line[f"{split}_to_{key}"] = (ours / rows.loc[ngram, f"{split}_raw"] <= bound).sum()
             lines.append(line)
     counted = pd.DataFrame(lines).drop_duplicates("rows").set_index("rows")  # n-grams are the same in all trainings
     return counted.astype(dict.fromkeys(counted.columns.drop("training"), "Int64"))
@@ -149,8 +148,8 @@ def training(registry: Tables, rows: dict[str, pd.DataFrame], reports: Path) -> 
         part["epoch"], part["paper_train"] = kept["epoch"], networks["paper_train"]
         part["train_raw"], part["train_se"] = networks["train"], networks["train_se"]
         part["train_running"] = kept["train_perplexity"]
-        for column, whole in (("train_raw", "paper_train"), ("train_running", "paper_train")):
-            part[f"{column}_over"] = part[column] / networks[whole]
+        for column in ("train_raw", "train_running"):
+            part[f"{column}_over"] = part[column] / part["paper_train"]
         part["valid_raw_over"] = networks["valid_raw"] / networks["paper_valid"]
         parts.append(part)
     return pd.concat(parts).set_index("table", append=True) if parts else pd.DataFrame()
