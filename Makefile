@@ -41,15 +41,14 @@ endif
 help:  ## this list
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
 
-# The wiring of what was edited.
-.PHONY: wiring
-wiring: .venv/installed
-	@test -e .git || dvc config --local core.no_scm true  # an unpacked archive
-	@python -m pipeline.commands wiring
+# An unpacked archive has no commits.
+.PHONY: ready
+ready: .venv/installed
+	@test -e .git || dvc config --local core.no_scm true
 
 install: .venv/installed  ## the environment alone, in .venv
 
-repro: wiring  ## the whole pipeline on all cores: download, train, mix, report
+repro: ready  ## the whole pipeline on all cores: download, train, mix, report
 	dvc repro preprocess
 	$(call stages,dvc.yaml,train|cluster|ngram)
 	$(call stages,dvc.yaml,class_ngram|mix)
@@ -57,7 +56,7 @@ repro: wiring  ## the whole pipeline on all cores: download, train, mix, report
 	$(PAGE)
 	@cat reports/table1.md reports/claims/table1/claims.md && echo && echo "$(CURDIR)/reports/index.html"
 
-pull: wiring  ## Table 1's results without training, from the remote that whoever hosts them has set
+pull: ready  ## Table 1's results without training, from the remote that whoever hosts them has set
 	dvc pull dvc.yaml
 	dvc repro
 	$(PAGE)
@@ -68,7 +67,7 @@ release: .venv/installed  ## outputs/release.tar.gz: the code, the weights and p
 	tar --append --file outputs/release.tar predictions/table1 clusters/brown
 	gzip --force outputs/release.tar
 
-beyond: wiring  ## what the papers have beyond Table 1, after repro: energy network, NIPS 2000, claims
+beyond: ready  ## what the papers have beyond Table 1, after repro: energy network, NIPS 2000, claims
 	dvc repro --single-item experiments/beyond/dvc.yaml:features
 	$(call stages,experiments/beyond/dvc.yaml,train|train_\w+)
 	$(call stages,experiments/beyond/dvc.yaml,mix|nips|out_of_vocabulary|shortlist)
@@ -76,63 +75,65 @@ beyond: wiring  ## what the papers have beyond Table 1, after repro: energy netw
 	$(PAGE)
 	@cat reports/beyond/beyond.md reports/claims/beyond/claims.md
 
-later: wiring  ## what came after the paper, after repro: caches, LSTM, Transformer, ensembles, models that learn as they read
-	$(call stages,experiments/later/dvc.yaml,train_\w+)
+later: ready  ## what came after the paper, after repro: caches, LSTM, Transformer, ensembles, models that learn as they read
+	$(call stages,experiments/later/dvc.yaml,train)
 	$(call stages,experiments/later/dvc.yaml,adapt|average)
 	dvc repro experiments/cache/dvc.yaml experiments/later/dvc.yaml:report experiments/later/dvc.yaml:claims
 	dvc repro --single-item experiments/later/dvc.yaml:timeline
 	$(PAGE)
 	@cat reports/timeline/timeline.md reports/timeline/steps.md
 
-window: wiring  ## what helps a network with a window, after later: residual layers, direct connections, to learn as it reads
+window: ready  ## what helps a network with a window, after later: residual layers, direct connections, to learn as it reads
 	$(call stages,experiments/window/dvc.yaml,train)
 	$(call stages,experiments/window/dvc.yaml,adapt)
 	dvc repro experiments/window/dvc.yaml
 	dvc repro --single-item experiments/later/dvc.yaml:timeline
 	$(PAGE)
 
-# First the stages $(2), one on each core.
+# A table that experiments/table2/dvc.yaml makes; the stages $(2) first, one on each core.
+table2_stages = dvc stage list --name-only $(TABLE2) | grep -E ':($(2))@$(1)-' | grep -v '@$(1)-repeats' | $(SIDE_BY_SIDE)
+TABLE2 := experiments/table2/dvc.yaml
 define table2_on
-	dvc repro experiments/$(1)/dvc.yaml:preprocess
-	$(call stages,experiments/$(1)/dvc.yaml,$(2))
-	$(call stages,experiments/$(1)/dvc.yaml,class_ngram)
-	dvc repro experiments/$(1)/dvc.yaml
+	dvc repro $(TABLE2):preprocess@$(1)
+	$(call table2_stages,$(1),$(2))
+	$(call table2_stages,$(1),class_ngram)
+	dvc repro $(TABLE2):report@$(1) $(TABLE2):claims@$(1)
 	$(PAGE)
 	@cat reports/$(1)/$(1).md reports/claims/$(1)/claims.md
 endef
 
-table2: wiring  ## Table 2 on an open corpus of AP News's size, 16 million words; goes on where it was stopped
+table2: ready  ## Table 2 on an open corpus of AP News's size, 16 million words; goes on where it was stopped
 	$(call table2_on,table2,train|cluster|ngram)
 
-table2-repeats: wiring  ## the same with what that corpus says twice; its network trains on all cores
+table2-repeats: ready  ## the same with what that corpus says twice; its network trains on all cores
 	$(call table2_on,table2-repeats,cluster|ngram)
 
-ap: wiring  ## Table 2 on AP News itself, for those who have it (conf/corpus/ap.yaml)
+ap: ready  ## Table 2 on AP News itself, for those who have it (conf/corpus/ap.yaml)
 	$(call table2_on,ap,train|cluster|ngram)
 
 # glibc gives the memory of a full softmax, or of a deep network, back to the system after each step, and the next waits
 # for it: a tenth to a quarter of the time.
 published cased later window search bench: export MALLOC_MMAP_THRESHOLD_ := 1000000000
 published cased later window search bench: export MALLOC_TRIM_THRESHOLD_ := 1000000000
-PUBLISHED := $(foreach table,published10 published,experiments/$(table)/dvc.yaml)
-published: wiring  ## Table 1 by the published settings, 10 and 20 epochs, after repro
-	$(call stages,$(PUBLISHED),train)
+PUBLISHED := experiments/published/dvc.yaml
+published: ready  ## Table 1 by the published settings, 10 and 20 epochs, after repro
+	$(call stages,$(PUBLISHED),train|train10)
 	$(call stages,$(PUBLISHED),train_on)
-	$(call stages,$(PUBLISHED),mix)
-	dvc repro $(PUBLISHED)
+	$(call stages,$(PUBLISHED),mix|mix10)
+	dvc repro $(PUBLISHED):report $(PUBLISHED):claims
 	$(PAGE)
 	@cat reports/answer.md reports/agreement.md reports/comparisons.md
 
-published-full: wiring  ## MLP5 and MLP9 by the published settings with the full softmax, after repro
-	$(call stages,experiments/published-full/dvc.yaml,train)
-	dvc repro experiments/published-full/dvc.yaml
+published-full: ready  ## MLP5 and MLP9 by the published settings with the full softmax, after repro
+	$(call stages,$(PUBLISHED),train_full)
+	dvc repro $(PUBLISHED):report_full
 	$(PAGE)
 
-CASED := $(foreach table,cased cased-published,experiments/$(table)/dvc.yaml)
-cased: wiring  ## the control: Table 1 with case and numbers kept, by modern training and by the published settings
-	dvc repro experiments/cased/dvc.yaml:preprocess
-	$(call stages,$(CASED),train|cluster|ngram)
-	$(call stages,$(CASED),class_ngram|mix)
+CASED := experiments/cased/dvc.yaml
+cased: ready  ## the control: Table 1 with case and numbers kept, by modern training and by the published settings
+	dvc repro $(CASED):preprocess
+	$(call stages,$(CASED),train|train_published|cluster|ngram)
+	$(call stages,$(CASED),class_ngram|mix|mix_published)
 	dvc repro $(CASED)
 	$(PAGE)
 	@cat reports/controls.md

@@ -13,7 +13,7 @@
 """
 
 from pipeline.config.base import ROOT
-from pipeline.data.errors import InputError
+from pipeline.core.common.errors import InputError
 from pipeline.models.model import Model, load
 
 __all__ = ["ROOT", "InputError", "Model", "load"]

@@ -25,8 +25,8 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from benchmarks import setting
-from pipeline.core import training_perplexity
 from pipeline.core.networks import registry
+from pipeline.core.training import training_perplexity
 from pipeline.core.training.batches import Windows
 from pipeline.core.training.optimiser import update
 from pipeline.core.training.trainer import Epoch, Trainer, Watch

@@ -18,9 +18,9 @@ import numpy as np
 import pandas as pd
 
 from pipeline.core.common import evaluation
+from pipeline.core.common.errors import InputError
 from pipeline.core.ngrams import counts, kneser_ney
 from pipeline.data.corpus import Corpus, read_corpus
-from pipeline.data.errors import InputError
 
 ORDER = 5
 REPEATS = 5

@@ -21,7 +21,7 @@ import torch.multiprocessing as multiprocessing
 from benchmarks import setting, zipf
 from pipeline.core import parallel
 from pipeline.core.families.feedforward import Network
-from pipeline.running.stage import peak_memory_mb
+from pipeline.running.place import peak_memory_mb
 
 
 @dataclass(frozen=True)

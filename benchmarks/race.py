@@ -33,7 +33,7 @@ from pipeline.core.networks.base import contexts
 from pipeline.core.training.train import cores
 from pipeline.core.training.trainer import stopping_places
 from pipeline.running import tracking
-from pipeline.running.stage import peak_memory_mb
+from pipeline.running.place import peak_memory_mb
 
 CONTESTANTS = [  # the slowest last
     "ours",

@@ -16,9 +16,9 @@ import psutil
 
 from benchmarks import setting, zipf
 from pipeline.core.clustering import exchange
-from pipeline.core.ngrams import build, counts, kneser_ney
+from pipeline.core.ngrams import counts, kneser_ney
 from pipeline.reporting import style
-from pipeline.running.stage import peak_memory_mb
+from pipeline.running.place import peak_memory_mb
 
 VOCABULARIES = [5_000, 18_000, 50_000, 100_000, 200_000]  # at a million words
 TOKENS = [100_000, 1_000_000, 10_000_000, 100_000_000]  # at 18,000 words of vocabulary
@@ -52,7 +52,7 @@ def network_cost(tokens: int, vocabulary: int) -> dict:
 
 def ngram_cost(tokens: int, vocabulary: int) -> dict:
     """Time and memory of Kneser-Ney 5: counting and smoothing, and scoring."""
-    needed = build.memory(tokens, ORDER)
+    needed = counts.memory_of(tokens, ORDER)
     if needed > psutil.virtual_memory().available:
         return {"Kneser-Ney 5's memory, MB": peak_memory_mb() + needed / 2**20}
     return _kneser_ney("Kneser-Ney 5", tokens, vocabulary, counts.MEMORY) | {

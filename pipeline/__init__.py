@@ -14,6 +14,12 @@ if sys.argv[:1] == ["-m"] and signal.getsignal(signal.SIGINT) is signal.default_
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
+def print_anything() -> None:
+    """From here on what standard output or error can't hold, such as é in ASCII, is printed as its code."""
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="backslashreplace")
+
+
 def obey_ctrl_c() -> None:
     """From here on Ctrl-C is an exception again, unless it was ignored from the start."""
     if signal.getsignal(signal.SIGINT) == signal.SIG_DFL:

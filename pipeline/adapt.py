@@ -6,10 +6,10 @@ test comes from the words of test that stand before."""
 import logging
 from pathlib import Path
 
-from pipeline.config.stages import AdaptStage
+from pipeline.config.adapt import Adapt
+from pipeline.core.common.errors import InputError
 from pipeline.core.streams import adapt
 from pipeline.data.corpus import read_corpus
-from pipeline.data.errors import InputError
 from pipeline.data.files import write_json
 from pipeline.data.predictions import folder_of, read_raw, write_predictions
 from pipeline.data.weights import read_network
@@ -20,7 +20,7 @@ from pipeline.running.stage import recorded
 log = logging.getLogger(__name__)
 
 
-def main(config: AdaptStage) -> None:
+def main(config: Adapt) -> None:
     """Writes the arrays, metrics.json and chosen.json into config.out."""
     corpus, folder = read_corpus(config.data), folder_of(f"{config.network}/{config.seed}", config.predictions)
     raw, network = read_raw(folder, corpus), read_network(folder, len(corpus.vocabulary))

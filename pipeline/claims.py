@@ -14,14 +14,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from pipeline.config.claims import Claim, Epochs, Falling, Pair
-from pipeline.config.stages import Claims
+from pipeline.config.claims import Claim, Claims, Epochs, Falling, Pair
 from pipeline.config.tables import Row, Table
+from pipeline.core.common.errors import InputError
 from pipeline.data.corpus import Corpus, read_corpus
-from pipeline.data.errors import InputError
 from pipeline.data.predictions import READINGS
-from pipeline.reporting import by_text, claims_text, resampling
-from pipeline.reporting.table import BOTH, shape
+from pipeline.reporting import claims_text, resampling
+from pipeline.reporting.table import BOTH, folders_of, shape
 from pipeline.running import app
 
 EACH = list(itertools.product(BOTH, READINGS))
@@ -55,13 +54,13 @@ class Models:
 
     def __init__(self, table: Table, corpus: Corpus):
         self.table = table
-        self.texts = {split: by_text.texts_of(corpus, split) for split in BOTH}
+        self.texts = {split: resampling.texts_of(corpus, split) for split in BOTH}
 
     def folders(self, name: str) -> list[Path]:
         """A model's folder of each seed."""
         if name not in self.table.names:
             raise InputError(f"claims: {name} is not in the table of {self.table.dvc}")
-        return self.table.folders(name)
+        return folders_of(self.table, name)
 
     def seeds(self, name: str) -> float:
         """Of how many seeds a network or a mixture with one is; NaN for n-grams, which have no randomness."""
@@ -76,7 +75,7 @@ class Models:
 
     def sums(self, name: str, array: str) -> np.ndarray:
         """Log-probability of each text by each seed, (seeds, texts)."""
-        return by_text.sums(self.texts[array.removeprefix("raw/")], self.folders(name), array)
+        return resampling.sums(self.texts[array.removeprefix("raw/")], self.folders(name), array)
 
     def curve(self, name: str) -> pd.Series:
         """A network's validation perplexity by epoch, of the first seed."""

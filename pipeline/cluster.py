@@ -4,12 +4,13 @@ import logging
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
-from pipeline.config.stages import Cluster
+from pipeline.config.cluster import Cluster
 from pipeline.core.clustering import exchange
-from pipeline.data import class_file
+from pipeline.core.common.errors import InputError
 from pipeline.data.corpus import read_corpus
-from pipeline.data.errors import InputError
+from pipeline.data.files import replacing
 from pipeline.running import app
 from pipeline.running.progress import Bar
 from pipeline.running.stage import recorded
@@ -37,9 +38,18 @@ def main(config: Cluster) -> None:
             progress=lambda gain: bar.advance(1),
         )
         frequency = np.bincount(corpus.train, minlength=words)
-        class_file.write(Path(config.out, "classes.csv"), of_words, corpus.vocabulary, frequency)
+        write_classes(Path(config.out, "classes.csv"), of_words, corpus.vocabulary, frequency)
         perplexity = exchange.perplexity(corpus.train, of_words)
         log.info("%d classes: class bigram perplexity on the training part %.3f", config.classes, perplexity)
+
+
+def write_classes(path: Path, classes: np.ndarray, vocabulary: list[str], frequency: np.ndarray) -> None:
+    """A line for each word, to be read by people too: its class, itself, its frequency in training; the classes in
+    order, the most frequent words of each first."""
+    table = pd.DataFrame({"class": classes, "word": vocabulary, "frequency": frequency})
+    table = table.sort_values(["class", "frequency", "word"], ascending=[True, False, True], kind="stable")
+    with replacing(path) as temporary:
+        table.to_csv(temporary, index=False)
 
 
 if __name__ == "__main__":

@@ -16,10 +16,10 @@ import pooch
 import requests
 
 from pipeline.config.corpus import Corpus, Source
-from pipeline.config.stages import Download
-from pipeline.core.readers.senate import PACKED
+from pipeline.config.download import Download
+from pipeline.core.common.errors import InputError
+from pipeline.core.text.files import PACKED
 from pipeline.data import archives
-from pipeline.data.errors import InputError
 from pipeline.running import app
 
 log = logging.getLogger(__name__)

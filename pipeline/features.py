@@ -5,10 +5,10 @@ from pathlib import Path
 
 import numpy as np
 
-from pipeline.config.stages import Features
+from pipeline.config.features import Features
 from pipeline.core.beyond import cooccurrence
+from pipeline.core.common.errors import InputError
 from pipeline.data.corpus import read_corpus
-from pipeline.data.errors import InputError
 from pipeline.data.files import replacing
 from pipeline.running import app
 from pipeline.running.stage import recorded

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pipeline.config.stages import MixStage
+from pipeline.config.mix import Mix
 from pipeline.core.ngrams import mixtures
 from pipeline.data.corpus import read_corpus
 from pipeline.data.files import write_json
@@ -16,7 +16,7 @@ from pipeline.running import app
 from pipeline.running.stage import recorded
 
 
-def main(config: MixStage) -> None:
+def main(config: Mix) -> None:
     """Writes the arrays, metrics.json and weights.json into config.out."""
     corpus = read_corpus(config.data)
     with recorded("mix", config, corpus):

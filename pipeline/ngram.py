@@ -1,32 +1,39 @@
 """Stage ngram: one n-gram model, from ids to log-probabilities."""
 
+import gzip
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
-from pipeline.config.stages import NgramStage
-from pipeline.core.common.splits import SPLITS
-from pipeline.core.ngrams.backoff import Backoff
-from pipeline.data import arpa, ngrams
+from pipeline.config.ngram import Ngram
+from pipeline.core.common.stream import SPLITS
+from pipeline.data import ngrams
 from pipeline.data.corpus import read_corpus
-from pipeline.data.errors import InputError
+from pipeline.data.files import replacing
 from pipeline.data.predictions import write_predictions
 from pipeline.running import app
 from pipeline.running.stage import recorded
 
 
-def main(config: NgramStage) -> None:
+def main(config: Ngram) -> None:
     """Writes the arrays and metrics.json into config.out."""
     corpus, ngram = read_corpus(config.data), config.ngram
     with recorded("ngram", config, corpus) as run:
         start = time.perf_counter()
         model = ngrams.fit(ngram, corpus, config.clusters, config.memory, Path(config.out).absolute().parent)
-        if config.export and not isinstance(model, Backoff):
-            raise InputError("export: only Kneser-Ney and ARPA models have the form of an ARPA file")
+        lines = model.arpa(corpus.vocabulary) if config.export else ()
         run.costs["fit_seconds"] = time.perf_counter() - start
         raw = {split: model.log_probabilities(corpus.before(split), corpus.ids(split)) for split in SPLITS}
         write_predictions(Path(config.out), corpus, raw)
         if config.export:
-            arpa.write_file(model, corpus.vocabulary, Path(config.export))
+            _export(lines, Path(config.export))
+
+
+def _export(lines: Iterable[str], path: Path) -> None:
+    """Writes an ARPA file, .gz or not."""
+    opened = gzip.open if path.suffix == ".gz" else open
+    with replacing(path) as temporary, opened(temporary, "wt", encoding="utf-8") as file:
+        file.writelines(f"{line}\n" for line in lines)
 
 
 if __name__ == "__main__":

@@ -9,18 +9,18 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from pipeline.config.stages import OutOfVocabulary
+from pipeline.config.out_of_vocabulary import OutOfVocabulary
 from pipeline.core.beyond import held_out
+from pipeline.core.common.errors import InputError
 from pipeline.core.common.evaluation import perplexity
-from pipeline.core.common.symbols import UNKNOWN
+from pipeline.core.common.stream import UNKNOWN
 from pipeline.core.networks.base import Network
 from pipeline.data.corpus import Corpus, read_corpus
-from pipeline.data.errors import InputError
 from pipeline.data.files import replacing, write_json
 from pipeline.data.predictions import folder_of
 from pipeline.data.weights import read_network
 from pipeline.reporting import resampling
-from pipeline.reporting.by_text import texts_of
+from pipeline.reporting.resampling import texts_of
 from pipeline.running import app
 from pipeline.running.progress import Bar
 from pipeline.running.stage import recorded

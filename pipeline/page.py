@@ -10,9 +10,9 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markdown_it import MarkdownIt
 from markupsafe import Markup, escape
 
-from pipeline.config.stages import Page
+from pipeline.config.page import Page
 from pipeline.config.tables import read_tables
-from pipeline.data.errors import InputError
+from pipeline.core.common.errors import InputError
 from pipeline.data.files import replacing
 from pipeline.reporting import costs, figures, prose, style
 from pipeline.reporting.table import TRIGRAM, YARDSTICK

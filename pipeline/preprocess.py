@@ -7,15 +7,13 @@ from pathlib import Path
 
 import numpy as np
 
-from pipeline.config.stages import Preprocess
-from pipeline.core.common.errors import UnusableError
-from pipeline.core.readers.senate import PACKED
+from pipeline.config.preprocess import Preprocess
+from pipeline.core.common.errors import InputError, MissingTextError
 from pipeline.core.text.build import build
+from pipeline.core.text.files import PACKED
 from pipeline.data.corpus import Corpus, write_corpus
-from pipeline.data.errors import InputError
 from pipeline.data.record import Record
 from pipeline.running import app
-from pipeline.running.messages import worded
 from pipeline.running.progress import Bar
 
 MUCH = 0.2  # unknown words, from which on perplexities are low whatever a model knows
@@ -38,9 +36,9 @@ def main(config: Preprocess) -> None:
             built = build(corpus, bar)
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError) as error:
         raise InputError(f"corpus.raw={corpus.raw}: can't be read, or is damaged: {error}{remedy}") from error
-    except UnusableError as error:
-        missing = error.what in ("no file", "no texts")
-        raise InputError(f"corpus.raw={corpus.raw}: {worded(error)}{remedy if missing else ''}") from error
+    except InputError as error:
+        missing = isinstance(error, MissingTextError)
+        raise InputError(f"corpus.raw={corpus.raw}: {error}{remedy if missing else ''}") from error
     train = built.splits["train"]
     words = train[~np.isin(train, [*built.counts["marks"].values()])]
     unknown = float(np.mean(words < 1 + corpus.proper)) if len(words) else 0.0

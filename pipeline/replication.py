@@ -11,8 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from pipeline.config.replication import Comparison, Control
-from pipeline.config.stages import Replication
+from pipeline.config.replication import Comparison, Control, Replication
 from pipeline.config.tables import Tables, read_tables
 from pipeline.reporting import costs, table, views
 from pipeline.reporting.views import VIEWS, laid_out, markdown

@@ -7,12 +7,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from pipeline.config.stages import Report
+from pipeline.config.report import Report
 from pipeline.config.tables import Table
-from pipeline.core.common.splits import SPLITS
-from pipeline.data import class_file
+from pipeline.core.common.errors import InputError
+from pipeline.core.common.stream import SPLITS
 from pipeline.data.corpus import read_corpus
-from pipeline.data.errors import InputError
 from pipeline.data.files import read_json, write_json
 from pipeline.reporting import figures, intervals, style, table
 from pipeline.reporting.views import VIEWS, laid_out, latex, markdown
@@ -115,7 +114,7 @@ def curves(listed: Table) -> pd.DataFrame:
     files = {
         (name, seed): folder / "curve.csv"
         for name, seeds in listed.names.items()
-        for seed, folder in zip(seeds, listed.folders(name), strict=True)
+        for seed, folder in zip(seeds, table.folders_of(listed, name), strict=True)
     }
     parts = [pd.read_csv(file).assign(name=name, seed=seed) for (name, seed), file in files.items() if file.is_file()]
     parts = parts or [pd.DataFrame(columns=["epoch", *figures.PANELS, "name", "seed"])]
@@ -127,11 +126,10 @@ def classes(path: str, vocabulary: list[str]) -> pd.DataFrame:
     file. Raises InputError for another corpus's."""
     if not path:
         return pd.DataFrame()
-    try:
-        class_file.read(Path(path), vocabulary)
-    except InputError as error:
-        raise InputError(f"clusters={path}: {error}; or give clusters= for none") from error
-    grouped = pd.read_csv(path, keep_default_na=False).groupby("class")
+    words = pd.read_csv(path, keep_default_na=False) if Path(path).is_file() else pd.DataFrame(columns=["word"])
+    if sorted(words["word"]) != sorted(vocabulary):
+        raise InputError(f"clusters={path}: not there, or not classes of this vocabulary; or give clusters= for none")
+    grouped = words.groupby("class")
     sizes = grouped["frequency"].sum().sort_values(ascending=False, kind="stable")
     kept = sizes[grouped.size()[sizes.index] >= SMALLEST]
     chosen = kept.iloc[np.linspace(0, len(kept) - 1, min(CLASSES, len(kept))).round().astype(int)]

@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from pipeline.config.stages import Shortlist
+from pipeline.config.shortlist import Shortlist
 from pipeline.core.beyond import shortlist
-from pipeline.core.ngrams import build
+from pipeline.core.common.errors import InputError
+from pipeline.core.ngrams.model import make
 from pipeline.data.corpus import read_corpus
-from pipeline.data.errors import InputError
 from pipeline.data.predictions import folder_of, write_predictions
 from pipeline.data.weights import read_network
 from pipeline.running import app
@@ -26,7 +26,7 @@ def main(config: Shortlist) -> None:
     if not network.in_pairs:
         raise InputError(f"network={config.network}: short lists are for the families that score pairs, as energy does")
     with recorded("shortlist", config, corpus) as run, Bar(config.name) as bar:
-        trigram, raw = build.fit(config.ngram, corpus.train, corpus.valid, words), {}
+        trigram, raw = make(config.ngram, corpus.train, corpus.valid, corpus.vocabulary), {}
         for split in ("valid", "test"):
             of_split = corpus.ids(split), corpus.before(split), corpus.mark
             bar.begin(len(corpus.ids(split)), split)

@@ -10,13 +10,12 @@ import pandas as pd
 
 from pipeline.config import groups
 from pipeline.config.corpus import Corpus
-from pipeline.config.ngram import Ngram
-from pipeline.config.stages import Streams
-from pipeline.config.streams import Interpretation
+from pipeline.config.ngram import NgramModel
+from pipeline.config.streams import Interpretation, Streams
 from pipeline.config.tables import Table, read_tables
 from pipeline.core.common.evaluation import perplexity
-from pipeline.core.common.splits import SPLITS, before
-from pipeline.core.ngrams.build import fit
+from pipeline.core.common.stream import SPLITS, before
+from pipeline.core.ngrams.model import make
 from pipeline.core.text import vocabulary
 from pipeline.core.text.build import reader
 from pipeline.core.text.pieces import Piece
@@ -79,7 +78,7 @@ def perplexities(
     texts: list[list[Piece]],
     interpretations: Sequence[Interpretation],
     corpus: Corpus,
-    ngrams: dict[str, Ngram],
+    ngrams: dict[str, NgramModel],
     printed: Table,
 ) -> pd.DataFrame:
     """A row an interpretation after that of the paper: name, the perplexity of each n-gram on each split
@@ -93,7 +92,7 @@ def perplexities(
         splits = dict(zip(SPLITS, np.split(ids, ends), strict=True))
         row = {"name": chosen.name}
         for name, ngram in ngrams.items():
-            model = fit(ngram, splits["train"], splits["valid"], len(words))
+            model = make(ngram, splits["train"], splits["valid"], words)
             for split in (split for split in SPLITS if f"{name}_{split}" in rows[0]):
                 row[f"{name}_{split}"] = perplexity(model.log_probabilities(before(splits, split), splits[split]))
         rows.append(row)
@@ -111,10 +110,10 @@ def _compared(checked: pd.DataFrame, ngrams: Sequence[str]) -> pd.DataFrame:
     return checked
 
 
-def _settings(name: str) -> Ngram:
+def _settings(name: str) -> NgramModel:
     """An entry of conf/ngrams.yaml over the values that conf/ngram.yaml has for what it leaves out."""
     base = groups.loaded(groups.CONF / "ngram.yaml")["ngram"]
-    return Ngram.model_validate({**base, **groups.composed("ngram", name)})
+    return NgramModel.model_validate({**base, **groups.composed("ngram", name)})
 
 
 if __name__ == "__main__":

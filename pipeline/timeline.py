@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from pipeline.config.stages import Timeline
 from pipeline.config.tables import read_tables
-from pipeline.data.errors import InputError
+from pipeline.config.timeline import Timeline
+from pipeline.core.common.errors import InputError
 from pipeline.reporting import costs, figures, style, table
 from pipeline.reporting.views import VIEWS, laid_out, markdown
 from pipeline.running import app

@@ -15,20 +15,21 @@ from hydra.types import RunMode
 from safetensors.torch import save_file
 from tqdm.contrib.logging import logging_redirect_tqdm
 
-from pipeline.config.stages import Train
-from pipeline.core import training_perplexity
-from pipeline.core.text.build import digest
+from pipeline.config.train import Train
+from pipeline.core.common.errors import InputError
+from pipeline.core.common.stream import digest
+from pipeline.core.networks import registry
+from pipeline.core.training import training_perplexity
 from pipeline.core.training.train import Trained, train
 from pipeline.core.training.trainer import Epoch, Progress, Watch
 from pipeline.data.corpus import Corpus, read_corpus
-from pipeline.data.errors import InputError
 from pipeline.data.files import read_array, read_json
 from pipeline.data.predictions import write_predictions
 from pipeline.data.record import FILE, Record, check_corpus, describe, read
 from pipeline.running import app, checkpoint, tracking
+from pipeline.running.check_family import check_family
 from pipeline.running.processes import Ranks, joined
 from pipeline.running.progress import Bar
-from pipeline.running.shapes import family_of
 from pipeline.running.stage import recorded
 
 STATE = "state.pt"  # a checkpoint of the end, for a training that goes on from there
@@ -40,7 +41,8 @@ def main(config: Train) -> None:
     """Writes weights.safetensors, curve.csv, the arrays and metrics.json into config.out."""
     if config.device != "cpu":
         _check_device(config.device)
-    with joined(config.parallel, family_of(config.model), config.device) as ranks:
+    check_family(config.model)
+    with joined(config.parallel, config.model.family, config.device) as ranks:
         if ranks.count > 1 and (config.resume or config.keep_state):
             raise InputError(f"resume and keep_state are for one process, and these are {ranks.count}")
         _run(config, ranks)
@@ -185,7 +187,8 @@ def _state_of(config: Train, corpus: Corpus) -> Path:
 def _write(config: Train, corpus: Corpus, trained: Trained, more: dict[str, float]) -> None:
     """The files of the result, and its figure for the log; more: what stands in metrics.json too."""
     out, size = Path(config.out), sum(tensor.numel() for tensor in trained.weights.values())
-    write_predictions(out, corpus, trained.scored, more)
+    context = {} if registry.family(config.model.family).unbounded else {"context": config.model.n - 1}
+    write_predictions(out, corpus, trained.scored, more | {"parameters": size} | context)
     save_file(trained.weights, out / "weights.safetensors")
     pd.DataFrame(trained.progress.curve).to_csv(out / "curve.csv", index=False)
     log.info("%s, seed %d: %s free parameters", config.name, config.seed, f"{size:,}")

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from pipeline.config.stages import WordMap
+from pipeline.config.word_map import WordMap
 from pipeline.core.beyond.nearest import nearest
+from pipeline.core.common.errors import InputError
 from pipeline.data.corpus import read_corpus
-from pipeline.data.errors import InputError
 from pipeline.data.predictions import folder_of
 from pipeline.data.weights import read_features
 from pipeline.reporting import figures, style

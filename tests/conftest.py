@@ -21,8 +21,8 @@ from tiny import FEW, RESULTS, words
 from pipeline.config import check, groups
 from pipeline.config.base import ROOT, Keys
 from pipeline.config.network import Architecture
+from pipeline.core.common.stream import digest
 from pipeline.core.networks import registry
-from pipeline.core.text.build import digest
 from pipeline.data.corpus import SPLITS, Corpus, read_corpus, write_corpus
 from pipeline.data.predictions import write_predictions
 from pipeline.data.record import Record
@@ -158,19 +158,18 @@ def stage(tmp_path):
 
 
 def made(folder: Path, corpus: Corpus, stage: str, **config) -> Path:
-    """A folder of results with the run.json that its stage would write, and weights where it would write some."""
+    """A folder of results with the run.json that its stage would write."""
     folder.mkdir(parents=True, exist_ok=True)
-    if stage == "train" and not (folder / "weights.safetensors").is_file():
-        save_file({"C": torch.zeros(4, 6), "b": torch.zeros(4)}, folder / "weights.safetensors")
     Record(stage, folder.parent.name, 0, config, corpus.counts["digest"]).write(folder)
     return folder
 
 
 def filled(folder: Path, corpus: Corpus, stage: str, log_p: float, **config) -> None:
     """A folder of results with a model that gives each token this log-probability, and one of validation half of it."""
+    size = {"parameters": 28, "context": config["model"]["n"] - 1} if stage == "train" else {}
     each = {"train": log_p, "valid": log_p - math.log(2), "test": log_p}
     raw = {split: np.full(len(corpus.ids(split)), each[split], np.float32) for split in SPLITS}
-    write_predictions(folder, corpus, raw)
+    write_predictions(folder, corpus, raw, size)
     made(folder, corpus, stage, **config)
 
 
@@ -178,7 +177,8 @@ def made_network(folder: Path, corpus: Corpus, shape: Architecture) -> torch.nn.
     """A folder of results with a network that nobody trained, as its stage would write them."""
     network = drawn(registry.build(shape, len(corpus.vocabulary)), 0.1).eval()
     raw = {split: network.score(corpus.ids(split), corpus.before(split), corpus.mark) for split in ("valid", "test")}
-    write_predictions(folder, corpus, raw)
+    size = {"parameters": sum(tensor.numel() for tensor in network.parameters()), "context": shape.n - 1}
+    write_predictions(folder, corpus, raw, size)
     save_file(network.state_dict(), folder / "weights.safetensors")
     made(folder, corpus, "train", model=shape.model_dump(exclude_none=True))
     return network

@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 from conftest import run
 
-from pipeline.core.ngrams import counts, kneser_ney
-from pipeline.data import arpa
+from pipeline.core.common.errors import InputError
+from pipeline.core.ngrams import arpa, counts, kneser_ney
 from pipeline.data.corpus import read_corpus
-from pipeline.data.errors import InputError
 from pipeline.data.predictions import read_predictions
 
 WORDS = ["<unk>", "a", "b", "c", "d"]
@@ -48,11 +47,11 @@ def same(one, other):
 def test_there_and_back(form, words):
     """Marks that a tokenised corpus has itself are written once."""
     model = kneser_ney.fit(counts.count(TRAIN, 4, 5), undefined="fixed", **form)
-    lines = list(arpa.write(model, words))
+    lines = list(model.arpa(words))
     again = arpa.read(lines, words)
     assert sum("\t<s>\t" in line for line in lines) == 1 and again.order == model.order == 4
     same(model, again)
-    assert list(arpa.write(again, words)) == lines
+    assert list(again.arpa(words)) == lines
 
 
 @pytest.mark.parametrize("packed", [False, True])
@@ -76,7 +75,7 @@ def test_a_file_of_another_tool_by_hand(tmp_path, change, packed):
     model = arpa.read_file(tmp_path / "toy.arpa", WORDS)
     log10 = model.log_probabilities(np.array([1]), np.array([2, 1, 3])) / math.log(10)
     assert model.order == 2 and log10 == pytest.approx([-0.2, -0.3, -0.2784 - 0.7])
-    assert "ngram 2=1" in arpa.write(model, WORDS)  # a b alone
+    assert "ngram 2=1" in model.arpa(WORDS)  # a b alone
 
 
 @pytest.mark.parametrize(
@@ -127,7 +126,7 @@ def test_kenlm_gives_the_same_probabilities(brown, tmp_path, form):
     kenlm = pytest.importorskip("kenlm")
     model = kneser_ney.fit(counts.count(brown.train, 5, len(brown.vocabulary)), **form)
     path = tmp_path / "model.arpa"
-    path.write_text("".join(f"{line}\n" for line in arpa.write(model, brown.vocabulary)), encoding="utf-8")
+    path.write_text("".join(f"{line}\n" for line in model.arpa(brown.vocabulary)), encoding="utf-8")
     theirs, state, following = kenlm.Model(str(path)), kenlm.State(), kenlm.State()
     theirs.NullContextWrite(state)
     tokens, log10 = brown.valid[:20_000], []

@@ -7,10 +7,11 @@ import pytest
 from conftest import noised, settings
 
 from pipeline import cluster
+from pipeline.cluster import write_classes
 from pipeline.core.clustering import exchange
+from pipeline.core.common.errors import InputError
 from pipeline.core.ngrams import classes
-from pipeline.data import class_file
-from pipeline.data.errors import InputError
+from pipeline.data import ngrams
 
 V = 9
 STREAM = np.random.default_rng(0).choice(V - 1, 500, p=np.array([8, 7, 6, 5, 4, 3, 2, 1]) / 36)  # 8 never occurs
@@ -94,9 +95,9 @@ def test_a_word_that_training_never_shows_has_the_class_of_unk():
 def test_the_file_of_classes_comes_back_and_fits_its_vocabulary_alone(tmp_path):
     words = ["<unk>", "NA", ",", '"', "null", "the"]
     of = np.array([1, 0, 2, 2, 0, 1])
-    class_file.write(tmp_path / "classes.csv", of, words, np.array([5, 1, 3, 9, 2, 4]))
-    assert (class_file.read(tmp_path / "classes.csv", words) == of).all()
+    write_classes(tmp_path / "classes.csv", of, words, np.array([5, 1, 3, 9, 2, 4]))
+    assert (ngrams.read_classes(tmp_path / "classes.csv", words) == of).all()
     lines = (tmp_path / "classes.csv").read_text().splitlines()
     assert lines[1:3] == ["0,null,2", "0,NA,1"]
     with pytest.raises(InputError, match="not the classes of this vocabulary"):
-        class_file.read(tmp_path / "classes.csv", [*words, "more"])
+        ngrams.read_classes(tmp_path / "classes.csv", [*words, "more"])

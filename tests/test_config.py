@@ -13,9 +13,9 @@ from omegaconf import OmegaConf
 from pipeline.config import check, groups
 from pipeline.config.base import ROOT
 from pipeline.config.network import Architecture
+from pipeline.core.common.errors import InputError
 from pipeline.core.networks import registry
-from pipeline.data.errors import InputError
-from pipeline.running.shapes import family_of
+from pipeline.running.check_family import check_family
 
 
 def faults(stage: str, *overrides: str) -> list[str]:
@@ -97,21 +97,21 @@ def test_a_listed_entry_that_is_none_is_named(monkeypatch, tmp_path):
 
 def test_a_family_says_what_it_has(monkeypatch, tmp_path):
     """What it lacks is named, and a file that is there and can't be used is named with its reason."""
-    assert family_of(shape(family="feedforward")).__name__ == "Network"
+    assert check_family(shape(family="feedforward")).__name__ == "Network"
     with pytest.raises(InputError, match=r"^model\.indexed=true: the feedforward family .*\nmodel\.deep\.layers: "):
-        family_of(shape(family="feedforward", indexed=True, deep={"layers": 2}))
+        check_family(shape(family="feedforward", indexed=True, deep={"layers": 2}))
     with pytest.raises(InputError, match=r"^model\.deep\.layers: the residual family needs it"):
-        family_of(shape(family="residual"))
-    with pytest.raises(InputError, match="choose one of elman, energy, feedforward, "):
-        family_of(shape(family="no such"))
+        check_family(shape(family="residual"))
+    with pytest.raises(InputError, match="choose one of energy, feedforward, "):
+        check_family(shape(family="no such"))
     (tmp_path / "broken.py").write_text("import nothing_of_this_name")
     (tmp_path / "wide.py").write_text(
         "from pipeline.core.families import feedforward\n\n\nclass Network(feedforward.Network):\n    pass\n"
     )
     monkeypatch.setattr(registry.families, "__path__", [*registry.families.__path__, str(tmp_path)])
     with pytest.raises(InputError, match=r"broken\.py: ModuleNotFoundError: No module named 'nothing_of_this_name'"):
-        family_of(shape(family="broken"))
-    assert family_of(shape(family="wide")).has == ("direct", "activation")  # a family may be a subclass of another
+        check_family(shape(family="broken"))
+    assert check_family(shape(family="wide")).has == ("direct", "activation")  # a family may be a subclass of another
 
 
 READERS = {"model": "train", "recipe": "train", "corpus": "preprocess", "table": "report"}  # else the group's own name
@@ -128,4 +128,4 @@ def test_every_entry_of_a_group_composes(stage, choice):
     given = {"corpus=text": ["corpus.raw=novel.txt"], "ngram=arpa": ["ngram.path=a.arpa"]}.get(choice, [])
     chosen = settings(stage, choice, *given)
     if choice.startswith("model="):
-        family_of(chosen.model)
+        check_family(chosen.model)

@@ -9,14 +9,13 @@ from conftest import FEW, settings
 from test_download import tarred
 
 from pipeline import download, preprocess
-from pipeline.core.common.errors import UnusableError
-from pipeline.core.common.splits import SPLITS
+from pipeline.core.common.errors import InputError
+from pipeline.core.common.stream import SPLITS
 from pipeline.core.networks.base import contexts
 from pipeline.core.readers import senate
 from pipeline.core.text import pieces, vocabulary
 from pipeline.core.text.build import reader
 from pipeline.data.corpus import read_corpus
-from pipeline.data.errors import InputError
 
 
 def paragraphs(form, text):
@@ -76,7 +75,7 @@ def test_a_vocabulary_of_so_many_words_and_two_symbols():
     assert kept == ["<unk>", "<proper>", "<number>", "fox", "the", "<text>"]  # the mark stands before every stream
     assert ids == [4, 3, 4, 3, 0, 1, 2, 2, 0, 0]
     assert types == 7
-    with pytest.raises(UnusableError, check=lambda error: (error.what, error.values) == ("vocabulary", {"size": 2})):
+    with pytest.raises(InputError, match=r"^corpus\.size=2: "):
         built(words, size=2)
 
 

@@ -6,7 +6,7 @@ import tomllib
 from importlib.metadata import packages_distributions
 
 import pytest
-from test_wiring import imported
+from imports import imported
 
 from pipeline.running.app import ROOT
 

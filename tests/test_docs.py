@@ -9,7 +9,7 @@ from forks import call
 
 from pipeline.config import check, help
 from pipeline.config.base import ROOT
-from pipeline.config.stages import STAGES
+from pipeline.config.check import STAGES, keys_of
 
 
 @pytest.mark.parametrize("stage", STAGES)
@@ -18,7 +18,7 @@ def test_every_key_is_explained_in_the_help(stage, capsys):
     assert help.answer(stage, []) == 0
     said = capsys.readouterr().out
     assert re.search(rf"^  python -m pipeline\.{stage}\b", said, re.MULTILINE), f"{stage}: no example"
-    every = dict(check.keys(STAGES[stage]))
+    every = dict(check.keys(keys_of(stage)))
     for key, field in every.items():
         grouped = any(other.startswith((f"{key}.", f"{key}[]")) for other in every)
         assert field.description or grouped, f"{stage}: {key} has no description"

@@ -15,7 +15,7 @@ from conftest import settings
 
 from pipeline import download
 from pipeline.config import groups
-from pipeline.data.errors import InputError
+from pipeline.core.common.errors import InputError
 
 TEXTS = {"ca01": b"a/at", "ca02": b"b/at"}
 

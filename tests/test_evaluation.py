@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from pipeline.core.common import evaluation, mixture, splits
-from pipeline.core.common.splits import SPLITS
+from pipeline.core.common import evaluation, mixture, stream
+from pipeline.core.common.stream import SPLITS
 from pipeline.core.ngrams import bins
 
 RANDOM = np.random.default_rng(0)
@@ -85,4 +85,4 @@ def test_unseen_words_are_those_that_training_never_shows():
 
 def test_before_a_split_stands_the_one_before_it_in_the_stream():
     ids = {split: np.array([k]) for k, split in enumerate(SPLITS)}
-    assert [splits.before(ids, split).tolist() for split in SPLITS] == [[], [0], [1]]
+    assert [stream.before(ids, split).tolist() for split in SPLITS] == [[], [0], [1]]

@@ -17,14 +17,15 @@ from dvc.stage import PipelineStage
 
 from pipeline.config import groups
 from pipeline.config.base import ROOT
-from pipeline.core.common.symbols import PARAGRAPH
+from pipeline.core.common.stream import PARAGRAPH
 from pipeline.core.readers import brown
 from pipeline.core.text.pieces import stream
 from pipeline.data.files import read_json
 
 BLOCK = re.compile(r'^```(\w+)(?: title="([^"]+)")?\n(.*?)^```$', re.MULTILINE | re.DOTALL)
 PAGE = (ROOT / "docs" / "extend.md").read_text(encoding="utf-8")
-FAKED = ("dvc.yaml", "experiments/beyond/dvc.yaml")  # the files of which the page asks what an edit would run again
+# The files of which the page asks what an edit would run again.
+FAKED = ("dvc.yaml", "experiments/beyond/dvc.yaml", "experiments/later/dvc.yaml")
 SECTIONS = [
     pytest.param(section, id=section.split("\n")[0], marks=[pytest.mark.thorough] * ("novel" in section))
     for section in re.findall(r"^## .*?(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL)

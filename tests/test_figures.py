@@ -109,8 +109,8 @@ FIGURES = {
         at_most(read("streams/streams-perplexity.csv", f"name == {name!r}").filter(regex="kn.*_off").max())
         for name in ("lower case, words with a digit merged", "case kept")
     ],
-    "cache": lambda: of("cache/cache.csv", "kn5-cached best-ngram-cached mlp1-cached awd-lstm-cached"),
-    "bars": lambda: of("later/later.csv", "awd-lstm everything everything-adapting transformer", "test, valid"),
+    "cache": lambda: of("cache/cache.csv", "kn5-cached best-ngram-cached mlp1-cached lstm-cached"),
+    "bars": lambda: of("later/later.csv", "lstm everything everything-adapting transformer", "test, valid"),
     "window": lambda: of(
         "window/window.csv", "residual residual-direct residual-direct-dynamic mlp1-dynamic", "valid, test"
     ),

@@ -8,7 +8,7 @@ from conftest import settings
 
 from pipeline.core.common.evaluation import perplexity
 from pipeline.data.corpus import SPLITS, read_corpus
-from pipeline.reporting import by_text, intervals
+from pipeline.reporting import intervals, resampling
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +63,7 @@ def test_each_model_has_its_perplexity_and_its_ratio(made, few):
 def test_a_genre_that_straddles_two_splits_has_a_line_in_each(few):
     """So does a text: nothing is lost where it is cut."""
     corpus = read_corpus(few)
-    parts = [by_text.texts_of(corpus, split) for split in SPLITS]
+    parts = [resampling.texts_of(corpus, split) for split in SPLITS]
     assert [part["tokens"].sum() for part in parts] == [len(corpus.ids(split)) for split in SPLITS]
     assert sum(len(part) for part in parts) > corpus.texts["name"].nunique()  # a text in two parts
     assert all((part["first"] == part["tokens"].cumsum() - part["tokens"]).all() for part in parts)

@@ -17,9 +17,9 @@ from tiny import FEW, tables, words
 
 import nplm
 from pipeline.commands.__main__ import main
+from pipeline.core.common.errors import InputError
 from pipeline.data import weights as saved
 from pipeline.data.corpus import read_corpus
-from pipeline.data.errors import InputError
 from pipeline.data.predictions import read_predictions
 from pipeline.data.record import Record, read
 from pipeline.models import by_name

@@ -10,8 +10,8 @@ from test_network import V, batch
 
 from pipeline import out_of_vocabulary
 from pipeline.core.beyond import new_words
-from pipeline.core.common import symbols
-from pipeline.core.common.errors import UnusableError
+from pipeline.core.common import stream
+from pipeline.core.common.errors import InputError
 from pipeline.core.networks.base import contexts
 from pipeline.core.networks.registry import build
 from pipeline.data.corpus import Corpus
@@ -52,7 +52,7 @@ def test_the_energy_network_gives_a_new_word_a_probability():
     scored = torch.stack([larger.log_probabilities(context, torch.full((len(context),), i)) for i in range(V + 1)], 1)
     assert torch.allclose(scored[:, V], scored[:, 3])
     assert torch.allclose(scored.exp().sum(1), torch.ones(len(context), dtype=torch.float64))
-    with pytest.raises(UnusableError, check=lambda error: error.what == "new candidates"):
+    with pytest.raises(InputError, match="needs a network that scores pairs"):
         new_words.with_words(made("feedforward"), network.C[[3]].detach(), network.b[[3]].detach())
 
 
@@ -67,7 +67,7 @@ def corpus():
     texts = pd.DataFrame(
         {"name": list("abc"), "genre": "", "split": ["train", "valid", "valid"], "first": [0, 0, 9], "end": [0, 9, 18]}
     )
-    vocabulary = [symbols.UNKNOWN, symbols.TEXT, *(f"w{i}" for i in range(2, V))]
+    vocabulary = [stream.UNKNOWN, stream.TEXT, *(f"w{i}" for i in range(2, V))]
     return Corpus(vocabulary, train, valid, valid, texts, {"digest": "x"})
 
 

@@ -12,7 +12,7 @@ from conftest import run
 
 from pipeline import page
 from pipeline.config.tables import read_tables
-from pipeline.data.errors import InputError
+from pipeline.core.common.errors import InputError
 from pipeline.reporting import costs, figures, prose, style
 from pipeline.running.app import ROOT
 from pipeline.webpage import tables

@@ -96,6 +96,12 @@ class Project:
         claims["exploratory"] = [claim for claim in claims["exploratory"] if {claim["better"], claim["than"]} <= made]
         path.write_text("# @package _global_\n" + yaml.safe_dump(claims, sort_keys=False))
         self.edit("mixtures", **{"best-ngram": {"components": ["kn5/0", "class500-3-srilm/0"]}})
+        path = self.folder / "dvc.yaml"
+        pipeline = yaml.safe_load(path.read_text())
+        mixture = pipeline["stages"]["ngram_mix"]
+        others = [dep for dep in mixture["deps"] if not dep.startswith("predictions")]
+        mixture["deps"] = [*others, "predictions/table1/kn5/0", "predictions/table1/class500-3-srilm/0"]
+        path.write_text(yaml.safe_dump(pipeline, sort_keys=False))
 
 
 def stored(project: Project) -> tuple[MlflowClient, list]:
@@ -158,7 +164,7 @@ def test_one_command_gives_the_table(project):
 
 
 def test_all_that_a_stage_opens_is_declared(project):
-    """Data, results and configuration; its code is read off its imports (test_wiring.py).
+    """Data, results and configuration; its code is read off its imports (test_dvc.py).
 
     Not what a stage opens to say in MLflow which row of the paper a run stands for: no number depends on that.
     """

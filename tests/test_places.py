@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy.exc import OperationalError
 
 from pipeline.config.base import ROOT
-from pipeline.data.errors import InputError
+from pipeline.core.common.errors import InputError
 from pipeline.data.files import write_json
 from pipeline.running import stage, tracking
 

@@ -9,13 +9,12 @@ import pytest
 from conftest import settings
 
 from pipeline import preprocess
-from pipeline.core.common.errors import Watcher
-from pipeline.core.common.splits import SPLITS
+from pipeline.core.common.errors import InputError, Watcher
+from pipeline.core.common.stream import SPLITS
 from pipeline.core.text import files
 from pipeline.core.text.build import reader
 from pipeline.core.text.pieces import stream
 from pipeline.data.corpus import read_corpus
-from pipeline.data.errors import InputError
 from pipeline.models.tokeniser import Tokeniser
 
 

@@ -17,8 +17,8 @@ from mlflow.utils.file_utils import local_file_uri_to_path
 from tiny import RESULTS
 
 from pipeline.commands.__main__ import main
+from pipeline.core.common.errors import InputError
 from pipeline.data import record
-from pipeline.data.errors import InputError
 from pipeline.running import tracking
 from pipeline.running.app import ROOT
 

@@ -9,10 +9,10 @@ from test_ngrams import TRAIN, VALID, every_word_of
 from test_ngrams import V as WORDS
 
 from pipeline.core.beyond import likeliest, shortlist
+from pipeline.core.common.errors import InputError
 from pipeline.core.networks.registry import build
 from pipeline.core.ngrams import interpolated
 from pipeline.data.corpus import read_corpus
-from pipeline.data.errors import InputError
 from pipeline.data.files import read_json
 from pipeline.data.predictions import read_predictions
 

@@ -26,9 +26,9 @@ from servers import free_port
 from pipeline import ngram
 from pipeline.config import groups
 from pipeline.config.base import ROOT
+from pipeline.core.common.errors import InputError
 from pipeline.core.networks.registry import build
 from pipeline.data.corpus import read_corpus
-from pipeline.data.errors import InputError
 from pipeline.data.files import read_json, write_json
 from pipeline.data.predictions import read_predictions
 from pipeline.data.record import Record
@@ -285,7 +285,7 @@ def test_only_a_regular_file_is_replaced(tmp_path):
 
 
 def test_the_papers_recipe_trains_and_one_that_goes_on_has_the_bits_of_one_of_all_epochs(few, tmp_path):
-    """Full softmax, gradient ascent, weight decay, in larger batches. It goes on from its like alone."""
+    """Full softmax, stochastic gradient descent, weight decay, in larger batches. It goes on from its like alone."""
     paper = ["recipe=paper", "recipe.batch=512", "model.h=4", "model.m=3", "score_train=1000", f"data={few}"]
     one, two, whole = (tmp_path / name for name in ("one", "two", "whole"))
     trained = functools.partial(run, "train", *paper)

@@ -6,12 +6,11 @@ import pytest
 from conftest import filled
 
 from pipeline import claims
-from pipeline.config.claims import Claim, Epochs, Falling, Pair
-from pipeline.config.stages import Claims
+from pipeline.config.claims import Claim, Claims, Epochs, Falling, Pair
 from pipeline.config.tables import Row, Table
 from pipeline.core.common import evaluation
+from pipeline.core.common.errors import InputError
 from pipeline.data.corpus import read_corpus
-from pipeline.data.errors import InputError
 from pipeline.reporting import resampling
 
 RANDOM = np.random.default_rng(0)

@@ -9,7 +9,7 @@ import pytest
 from conftest import settings
 
 from pipeline import timeline
-from pipeline.data.errors import InputError
+from pipeline.core.common.errors import InputError
 from pipeline.reporting import prose
 from pipeline.reporting.table import NAMES
 

@@ -10,14 +10,13 @@ import torch
 from conftest import architecture, changed, settings
 from test_families import FORGETFUL
 
-from pipeline.core import training_perplexity
 from pipeline.core.common import evaluation
-from pipeline.core.common.errors import UnusableError
+from pipeline.core.common.errors import InputError
 from pipeline.core.networks.base import contexts, score
 from pipeline.core.networks.registry import build
+from pipeline.core.training import training_perplexity
 from pipeline.core.training.optimiser import RowAdam, rate_at
 from pipeline.core.training.trainer import Trainer, Watch, stopping_places
-from pipeline.data.errors import InputError
 from pipeline.running.checkpoint import read_state
 
 SMALL = architecture(3, 4, 3, True)
@@ -93,7 +92,7 @@ def test_another_seed_gives_other_bits(recipe, corpus):
     assert not same(*(trained(recipe, corpus, seed)[0] for seed in (0, 1)))
 
 
-@pytest.fixture(scope="module", params=["adam", "ascent", "averaged streams"])
+@pytest.fixture(scope="module", params=["adam", "sgd", "averaged streams"])
 def run(request, recipe, corpus):
     if request.param == "averaged streams":
         penalties = {"state_penalty": 2.0, "change_penalty": 1.0}
@@ -133,12 +132,11 @@ def test_the_best_epochs_weights_are_kept_and_patience_ends_it(recipe, corpus):
 
 
 def test_an_infinite_loss_stops_and_names_epoch_and_rate(recipe, corpus):
-    wild = changed(recipe, optimiser="ascent", schedule="inverse", rate=1e12)
-    with pytest.raises(UnusableError) as caught:
+    wild = changed(recipe, optimiser="sgd", schedule="inverse", rate=1e12)
+    with pytest.raises(
+        InputError, match=r"^the loss is (nan|inf) a word by step \d+ \(epoch 1\) at rate 1e\+12: lower"
+    ):
         trained(wild, corpus)
-    values = caught.value.values
-    assert (caught.value.what, values["epoch"], values["rate"]) == ("diverged", 1, 1e12)
-    assert not np.isfinite(values["loss"])
 
 
 def test_schedules(recipe):
@@ -197,7 +195,7 @@ def test_the_training_perplexity_of_some_tokens_is_theirs_and_its_error_that_of_
 
 def test_the_papers_update(recipe, corpus):
     """theta += e dL/dtheta, summed over the words of the batch."""
-    paper = changed(recipe, optimiser="ascent", schedule="inverse", rate=0.1, rate_decay=0.0, samples=0, dropout=0.0)
+    paper = changed(recipe, optimiser="sgd", schedule="inverse", rate=0.1, rate_decay=0.0, samples=0, dropout=0.0)
     trainer = Trainer(build(SMALL, 50), paper, *corpus, 0, "cpu", Watch())
     before = copy.deepcopy(trainer.network)
     places = torch.tensor([7, 8, 1500])
@@ -214,7 +212,7 @@ def test_the_papers_update(recipe, corpus):
 def test_weights_decay_for_each_word_and_biases_do_not(recipe, corpus, batch):
     """At a rate too small for any gradient to show, with a lambda that makes up for it."""
     corpus = corpus._replace(train=corpus.train[:600])
-    still = changed(recipe, optimiser="ascent", schedule="inverse", rate=1e-12, weight_decay=1e8, epochs=1, batch=batch)
+    still = changed(recipe, optimiser="sgd", schedule="inverse", rate=1e-12, weight_decay=1e8, epochs=1, batch=batch)
     trainer = Trainer(build(SMALL, 50), still, *corpus, 0, "cpu", Watch())
     before = copy.deepcopy(trainer.network)
     after = trainer.run()
@@ -241,7 +239,7 @@ def test_words_come_in_random_order_or_as_the_text_goes_on(recipe, corpus):
 def test_a_state_of_another_training_is_refused(recipe, corpus):
     other = Memory()
     trained(changed(recipe, epochs=1), corpus, watch=other, shape=architecture(3, 5, 3, True))
-    with pytest.raises(UnusableError, match="other state"):
+    with pytest.raises(InputError, match="of another training"):
         trained(recipe, corpus, watch=other)
 
 

@@ -6,8 +6,8 @@ import pytest
 from mlflow import MlflowClient
 
 from pipeline.commands import Parser, verdict
+from pipeline.core.common.errors import InputError
 from pipeline.data.corpus import read_corpus
-from pipeline.data.errors import InputError
 from pipeline.data.predictions import write_predictions
 from pipeline.data.record import Record
 from pipeline.running.app import ROOT

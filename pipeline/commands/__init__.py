@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from pipeline.config.base import ROOT
-from pipeline.data.errors import InputError
+from pipeline.core.common.errors import InputError
 
 if TYPE_CHECKING:
     import pandas as pd

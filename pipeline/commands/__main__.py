@@ -14,13 +14,12 @@ from argparse import REMAINDER
 from importlib import import_module
 from pathlib import Path
 
-from pipeline import obey_ctrl_c
+from pipeline import obey_ctrl_c, print_anything
 from pipeline.commands import Parser, failed
 from pipeline.config import groups, help
 from pipeline.config.base import ROOT
-from pipeline.config.stages import STAGES
-from pipeline.core.common.errors import UnusableError
-from pipeline.data.errors import InputError, print_anything
+from pipeline.config.check import STAGES
+from pipeline.core.common.errors import InputError
 
 DESCRIPTION = f"""What can be done with the models that `make repro` has made.
 
@@ -75,7 +74,7 @@ def main(words: list[str] | None = None) -> int:
     except BrokenPipeError:  # the reader, such as `head`, has had enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python complains when it ends
         return 0
-    except (InputError, UnusableError, OSError) as error:  # the last: a full disk, a folder that can't be read
+    except (InputError, OSError) as error:  # the last: a full disk, a folder that can't be read
         from pipeline.running.messages import lines
 
         return failed(lines(error))

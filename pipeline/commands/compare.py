@@ -4,8 +4,8 @@ import argparse
 
 from pipeline.commands import Parser, add_model, add_places, show, whole_number
 from pipeline.commands.score import add_text, figures, score_texts
+from pipeline.core.common.errors import InputError
 from pipeline.core.common.evaluation import perplexity
-from pipeline.data.errors import InputError
 
 EXAMPLE = "nplm compare mlp1 kn5 novel.txt --count 5"
 

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from pipeline.commands import Parser, add_model, add_places, open_models
-from pipeline.data.errors import InputError
+from pipeline.core.common.errors import InputError
 from pipeline.data.weights import read_features
 
 EXAMPLE = "nplm export mlp1 outputs/features"

@@ -13,8 +13,8 @@ from scipy.special import softmax
 from tqdm import tqdm
 
 from pipeline.commands import Parser, add_model, add_places, open_models, show, whole_number
-from pipeline.core.common.symbols import TEXT
-from pipeline.data.errors import InputError
+from pipeline.core.common.errors import InputError
+from pipeline.core.common.stream import TEXT
 
 EXAMPLE = 'nplm generate mlp1-mixed --prompt "The jury said" --temperature 0.8 --top 50'
 

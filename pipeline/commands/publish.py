@@ -15,7 +15,7 @@ from filelock import FileLock
 
 from pipeline.commands import Parser
 from pipeline.config.base import ROOT
-from pipeline.data.errors import InputError
+from pipeline.core.common.errors import InputError
 from pipeline.running import tracking
 
 EXAMPLE = "nplm publish --models mlp9 best-ngram"

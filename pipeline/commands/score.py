@@ -15,8 +15,8 @@ from pathlib import Path
 import pandas as pd
 
 from pipeline.commands import Parser, add_model, add_places, open_models, show
+from pipeline.core.common.errors import InputError
 from pipeline.core.common.evaluation import perplexity
-from pipeline.data.errors import InputError
 from pipeline.models.tokeniser import Tokeniser
 
 EXAMPLE = 'echo "The jury said that it was fair." | nplm score mlp1'

@@ -15,7 +15,7 @@ from contextlib import suppress
 from urllib.parse import urlencode
 
 from pipeline.commands import Parser, whole_number
-from pipeline.data.errors import InputError
+from pipeline.core.common.errors import InputError
 from pipeline.running import tracking
 
 EXAMPLE = "nplm ui --port 5001"

@@ -16,12 +16,12 @@ import pandas as pd
 
 from pipeline.commands import Parser
 from pipeline.config.base import ROOT
+from pipeline.core.common.errors import InputError
 from pipeline.data import record
 from pipeline.data.corpus import COUNTS, Corpus, read_corpus
-from pipeline.data.errors import InputError
 from pipeline.data.files import read_json
 from pipeline.data.predictions import READINGS
-from pipeline.reporting import by_text, resampling
+from pipeline.reporting import resampling
 from pipeline.running.tracking import flattened
 
 EXAMPLE = "nplm verdict predictions/table1/mlp5 predictions/table1/mlp9 predictions/table1/kn5"
@@ -42,7 +42,7 @@ def run(given: argparse.Namespace) -> None:
     if len(models) < 2:
         raise InputError(f"{', '.join(map(str, given.folders))}: one model; give the folders of two or more")
     corpus = _corpus(given.data, [folder for seeds in models.values() for folder in seeds.values()])
-    tokens, texts = len(corpus.ids(given.split)), by_text.texts_of(corpus, given.split)
+    tokens, texts = len(corpus.ids(given.split)), resampling.texts_of(corpus, given.split)
     parts = texts if len(texts) >= TEXTS else _blocks(tokens)
     seeds = pd.DataFrame({"seeds": map(len, models.values())}, index=list(models))
     readings = [_reading(reading, models, parts, given.split, len(texts) < TEXTS) for reading in READINGS]
@@ -99,7 +99,7 @@ def _reading(reading: str, models: dict[str, dict[int, Path]], parts: pd.DataFra
     """By model: its perplexity and its ratio to the first model's, in words. parts: what is resampled."""
     tokens, lines, sums = parts["tokens"].to_numpy(), {}, []
     for name, seeds in models.items():
-        by_seed = by_text.sums(parts, list(seeds.values()), READINGS[reading].format(split))
+        by_seed = resampling.sums(parts, list(seeds.values()), READINGS[reading].format(split))
         sums.append(pd.DataFrame(by_seed, index=list(seeds)))  # (seeds, parts)
         each, said = np.exp(-by_seed.sum(1) / tokens.sum()), ""
         if len(sums) > 1:

@@ -14,8 +14,8 @@ import pandas as pd
 from pipeline.commands import failed
 from pipeline.config.base import ROOT
 from pipeline.config.tables import read_tables
+from pipeline.core.common.errors import InputError
 from pipeline.data.corpus import read_corpus
-from pipeline.data.errors import InputError
 from pipeline.reporting import table
 
 EXAMPLE = "nplm verify"

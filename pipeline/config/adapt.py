@@ -1,15 +1,15 @@
-"""conf/adapt: how a network adapts to the text that it reads."""
+"""conf/adapt, how a network adapts to the text that it reads, and conf/adapt.yaml."""
 
 from typing import Literal
 
 from pydantic import Field, model_validator
 
-from pipeline.config.base import Above0, Amount, Keys, Positive
+from pipeline.config.base import Above0, Amount, Keys, OnNetwork, Positive, Seed
 
 HAS = {"cache": {"size", "thetas"}, "dynamic": {"length", "rates", "decays", "epsilon", "tried", "measured"}}
 
 
-class Adapt(Keys):
+class Adaptation(Keys):
     """conf/adapt/<name>.yaml; each kind needs all of its own keys and has no others."""
 
     kind: Literal["cache", "dynamic"] = Field(description="neural cache or dynamic evaluation")
@@ -27,9 +27,16 @@ class Adapt(Keys):
     measured: Positive | None = Field(None, description="dynamic: the last words of training, for gradients' sizes")
 
     @model_validator(mode="after")
-    def _fit(self) -> "Adapt":
+    def _fit(self) -> "Adaptation":
         given = {key for key in type(self).model_fields if key != "kind" and getattr(self, key) is not None}
         if given != HAS[self.kind]:
             wrong = ", ".join(f"adapt.{key}" for key in sorted(given ^ HAS[self.kind]))
             raise ValueError(f"{wrong}: adapt.kind={self.kind} needs {', '.join(sorted(HAS[self.kind]))} and no others")
         return self
+
+
+class Adapt(OnNetwork):
+    """conf/adapt.yaml."""
+
+    adapt: Adaptation
+    seed: Seed

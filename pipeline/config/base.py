@@ -1,4 +1,4 @@
-"""The types of keys, and the model that all others build on."""
+"""The types of keys, and the models that all others build on."""
 
 import os
 import tempfile
@@ -25,6 +25,13 @@ Positive = Annotated[Int, Field(gt=0, le=BOUND)]
 Above0 = Annotated[Float, Field(gt=0, le=BOUND)]
 Amount = Annotated[Float, Field(ge=0, le=BOUND)]
 Fraction = Annotated[Float, Field(ge=0, lt=1)]
+
+
+class DecidesNothing:
+    """Marks a key that decides no number: where something lies, how often it is saved, how it is shown."""
+
+
+NO_NUMBER = DecidesNothing()
 
 
 class Keys(BaseModel):
@@ -88,10 +95,54 @@ def _writable(value: str) -> str:
     return value
 
 
-InFolder = Annotated[Text, AfterValidator(_filled), AfterValidator(_folder)]
+InFolder = Annotated[Text, AfterValidator(_filled), AfterValidator(_folder), NO_NUMBER]
 OutFolder = Annotated[InFolder, AfterValidator(_writable)]
-OutFile = Annotated[Text, AfterValidator(_filled), AfterValidator(_file), AfterValidator(_writable)]
-OptionalFile = Annotated[Text, AfterValidator(lambda value: value and _writable(_file(value)))]
+OutFile = Annotated[Text, AfterValidator(_filled), AfterValidator(_file), AfterValidator(_writable), NO_NUMBER]
+OptionalFile = Annotated[Text, AfterValidator(lambda value: value and _writable(_file(value))), NO_NUMBER]
 
 Seed = Annotated[Int, Field(ge=0, le=2**31, description="decides every random choice")]
 RunName = Annotated[Name, AfterValidator(_filled), Field(description="what the run is called")]
+
+
+class Stage(Keys):
+    """What every stage has."""
+
+    out: OutFolder = Field(
+        description="the folder that is written; by hand a new one below outputs/, named by the time"
+    )
+    timing: OutFile = Field(description="a file for the time and memory it took; DVC does not hash it")
+
+
+class OnCorpus(Stage):
+    """A stage that reads a preprocessed corpus."""
+
+    data: InFolder = Field(description="what preprocess wrote")
+
+
+class OnModels(OnCorpus):
+    """A stage that reads what models have left."""
+
+    predictions: Annotated[list[Text], NO_NUMBER] = Field(
+        description="folders with <model>/<seed>/ in them: the first that has it counts"
+    )
+
+
+class Named(Keys):
+    """A stage whose run has a name of its own."""
+
+    name: RunName
+
+
+class OnNetwork(Named, OnModels):
+    """A stage that reads a trained network."""
+
+    network: Text = Field(description="a network: its folder below one of `predictions`")
+
+
+def deciding(model: type[Stage]) -> list[str]:
+    """The keys of a stage that decide a number of its result."""
+    return [
+        key
+        for key, field in model.model_fields.items()
+        if not any(isinstance(mark, DecidesNothing) for mark in field.metadata)
+    ]

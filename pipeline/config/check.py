@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
+from importlib import import_module
 from pathlib import Path
 from typing import Any, get_args
 
@@ -10,23 +11,31 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
 from pipeline.config import groups
-from pipeline.config.base import Keys
-from pipeline.config.stages import STAGES
-from pipeline.data.errors import InputError
+from pipeline.config.base import Keys, Stage
+from pipeline.core.common.errors import InputError
 
+STAGES = (
+    *("download", "preprocess", "train", "ngram", "cluster", "mix", "adapt", "features", "shortlist"),
+    *("out_of_vocabulary", "word_map", "report", "claims", "replication", "timeline", "streams", "page"),
+)
 SHOWN = 120  # characters of a value in a message
+
+
+def keys_of(stage: str) -> type[Stage]:
+    """The model of a stage's keys; only its file is imported."""
+    return getattr(import_module(f"pipeline.config.{stage}"), stage.title().replace("_", ""))
 
 
 def settings(stage: str, values: Mapping[str, Any]) -> Keys:
     """The settings of a stage. Raises InputError with a line for each fault: the key, its value, what it may be."""
     try:
-        return STAGES[stage].model_validate(values)
+        return keys_of(stage).model_validate(values)
     except ValidationError as error:
         raise InputError("\n".join(_line(stage, fault) for fault in error.errors())) from None
 
 
 def _line(stage: str, fault: Mapping[str, Any]) -> str:
-    known = dict(keys(STAGES[stage]))
+    known = dict(keys(keys_of(stage)))
     place = [str(part) for part in fault["loc"]]
     key = ".".join(place)
     if fault["type"] == "extra_forbidden":
@@ -43,7 +52,7 @@ def _line(stage: str, fault: Mapping[str, Any]) -> str:
 
 def unknown(stage: str, key: str) -> str:
     """What to say of a key that a stage does not have: the nearest that it has."""
-    known = [name for name, _ in keys(STAGES[stage])]
+    known = [name for name, _ in keys(keys_of(stage))]
     own = get_close_matches(key.rpartition(".")[2], [name.rpartition(".")[2] for name in known], 1)
     near = get_close_matches(key, [name for name in known if name.rpartition(".")[2] in own], 1, cutoff=0)
     meant = f"; did you mean {near[0]}?" if near else ";"

@@ -2,9 +2,10 @@
 
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from pipeline.config.base import Amount, Fraction, Keys
+from pipeline.config.base import Amount, Fraction, Keys, OnCorpus
+from pipeline.config.tables import Table
 
 
 class Said(Keys):
@@ -66,3 +67,21 @@ class Incomparable(Said):
     """What the paper says and this project can't judge, and why."""
 
     why: str = Field(description="nothing here compares with it")
+
+
+class Claims(OnCorpus):
+    """conf/claims.yaml."""
+
+    claims: list[Claim] = Field(description="what the papers say of perplexities")
+    exploratory: list[Pair] = Field(description="what the papers do not compare")
+    table: Table
+    epochs: list[Epochs] = Field([], description="claims that one network needs fewer epochs than another")
+    falling: list[Falling] = Field([], description="claims that a network does not overfit")
+    incomparable: list[Incomparable] = Field([], description="what can't be judged here, and why")
+
+    @model_validator(mode="after")
+    def _once(self) -> "Claims":
+        said = [each.says for each in (*self.claims, *self.epochs, *self.falling, *self.exploratory)]
+        if twice := {says for says in said if said.count(says) > 1}:
+            raise ValueError(f"claims: {' and '.join(map(repr, sorted(twice)))} stands there twice")
+        return self

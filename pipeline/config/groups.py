@@ -11,7 +11,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from pipeline.config.base import ROOT
-from pipeline.data.errors import InputError
+from pipeline.core.common.errors import InputError
 
 CONF = ROOT / "conf"
 LISTED = {"model": "models.yaml", "ngram": "ngrams.yaml", "mix": "mixtures.yaml", "search": "searches.yaml"}

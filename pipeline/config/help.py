@@ -12,9 +12,8 @@ from pydantic.fields import FieldInfo
 
 from pipeline.config import groups
 from pipeline.config.base import BOUND, ROOT
-from pipeline.config.check import added, keys
-from pipeline.config.stages import STAGES
-from pipeline.data.errors import InputError
+from pipeline.config.check import added, keys, keys_of
+from pipeline.core.common.errors import InputError
 
 COLUMN = 36  # where types and meanings begin
 LONGEST = 60  # characters of a value that are shown
@@ -46,9 +45,9 @@ def text(stage: str, values: Mapping[str, Any]) -> str:
         if line.startswith("# python -m")
     ]
     chosen = [
-        f"  {name}={'|'.join(groups.choices(name))}" for name in groups.names() if name in STAGES[stage].model_fields
+        f"  {name}={'|'.join(groups.choices(name))}" for name in groups.names() if name in keys_of(stage).model_fields
     ]
-    lines = [_columns(_left(key, values), _right(field), width) for key, field in keys(STAGES[stage])]
+    lines = [_columns(_left(key, values), _right(field), width) for key, field in keys(keys_of(stage))]
     parts = [said, "Examples:\n" + textwrap.indent("\n".join(examples), "  ")]
     if chosen:
         parts.append("Entries of conf/ to choose from:\n" + "\n".join(_columns(line, "", width) for line in chosen))

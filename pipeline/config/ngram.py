@@ -1,16 +1,30 @@
-"""The n-gram models of conf/ngrams.yaml and the mixtures of conf/mixtures.yaml."""
+"""The n-gram models of conf/ngrams.yaml, and conf/ngram.yaml."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from pipeline.config.base import Above0, Amount, Count, Int, Keys, Text
+from pipeline.config.base import (
+    NO_NUMBER,
+    Above0,
+    Amount,
+    Count,
+    InFolder,
+    Int,
+    Keys,
+    Named,
+    OnCorpus,
+    OptionalFile,
+    Text,
+)
 
 
-class Ngram(Keys):
+class NgramModel(Keys):
     """An entry of conf/ngrams.yaml over the values of conf/ngram.yaml, which stand for what a kind does not use."""
 
-    kind: Literal["interpolated", "kneser_ney", "class", "cache", "arpa"] = Field(description="arpa: read from `path`")
+    kind: Literal["interpolated", "kneser_ney", "classes", "cache", "arpa"] = Field(
+        description="a file of pipeline/core/ngrams; arpa: read from `path`"
+    )
     order: Int = Field(ge=1, lt=1000, description="n")
     tolerance: Above0 = Field(description="interpolated: EM ends when the mean log-likelihood rises by less")
     backoff: bool = Field(description="kneser_ney, class: the back-off form instead of the interpolated one")
@@ -25,10 +39,10 @@ class Ngram(Keys):
     path: Text = Field(description="arpa: a file that this or another tool wrote, .gz or not")
 
     @model_validator(mode="after")
-    def _fit(self) -> "Ngram":
+    def _fit(self) -> "NgramModel":
         if self.kind == "interpolated" and self.order != 3:
             raise ValueError(f"ngram.order={self.order}: deleted interpolation is the paper's trigram, order 3")
-        if (self.kind == "class") != (self.classes > 0):
+        if (self.kind == "classes") != (self.classes > 0):
             raise ValueError(f"ngram.classes={self.classes}: a class model, and it alone, has classes")
         if (self.kind == "cache") != (self.length > 0) or (self.kind == "cache" and self.order > 2):
             raise ValueError(f"ngram.length={self.length}: a cache, and it alone, has one, and its order is 1 or 2")
@@ -37,22 +51,16 @@ class Ngram(Keys):
         return self
 
 
-class Mix(Keys):
-    """An entry of conf/mixtures.yaml over the values of conf/mix.yaml."""
+class Ngram(Named, OnCorpus):
+    """conf/ngram.yaml."""
 
-    components: list[Text] = Field(min_length=1, description="models: <name>/<seed>")
-    weights: list[Amount] = Field(description="one each, or none: learned on validation")
-    by_frequency: bool = Field(description="learned for each bin of the context's frequency, as the trigram's")
-    tolerance: Above0 = Field(description="learned: EM ends when the mean log-likelihood rises by less")
-
-    @model_validator(mode="after")
-    def _fit(self) -> "Mix":
-        if len(self.weights) not in (0, len(self.components)):
-            raise ValueError(
-                f"mix.weights: {len(self.components)} components, {len(self.weights)} weights; give one each or none"
-            )
-        if self.weights and self.by_frequency:
-            raise ValueError("mix.weights: weights by bin are learned; give none with mix.by_frequency=true")
-        if self.weights and abs(sum(self.weights) - 1) > 1e-9:
-            raise ValueError(f"mix.weights={self.weights}: must sum to 1")
-        return self
+    ngram: NgramModel
+    clusters: InFolder = Field(description="<classes>/classes.csv below it: what cluster wrote")
+    export: OptionalFile = Field(
+        description="an ARPA file to write beside the arrays, .gz or not; empty: none. KenLM gives the raw figures if "
+        "it scores without <s> and </s>, with `. <p> <text>` before the first word"
+    )
+    memory: Annotated[Amount, NO_NUMBER] = Field(
+        description="GB that the counts of Kneser-Ney may take; if they could need more, they lie in files beside "
+        "`out`, and what is worked on takes 2 GB. 0: what is free"
+    )

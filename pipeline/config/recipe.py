@@ -11,7 +11,7 @@ class Recipe(Keys):
     """conf/recipe/<name>.yaml, which says where each value comes from."""
 
     name: Text = Field(description="of the recipe")
-    optimiser: Literal["adam", "ascent"] = Field(description="adam, or gradient ascent: the paper's")
+    optimiser: Literal["adam", "sgd"] = Field(description="adam, or sgd: stochastic gradient descent, the paper's")
     schedule: Literal["linear", "cosine", "inverse"] = Field(
         description="of the rate: to zero over all epochs after a linear rise; inverse: the paper's"
     )

@@ -2,7 +2,7 @@
 
 from pydantic import Field
 
-from pipeline.config.base import Keys, Text
+from pipeline.config.base import InFolder, Keys, Stage, Text
 
 
 class Comparison(Keys):
@@ -23,3 +23,16 @@ class Control(Keys):
 
     tables: list[Text] = Field(description="tables of conf/table; a row shows where all of them have it")
     rows: list[Text] = Field(description="models of these tables")
+
+
+class Replication(Stage):
+    """conf/replication.yaml."""
+
+    trainings: list[Text] = Field(min_length=1, description="tables whose networks stand side by side")
+    answer: list[Text] = Field(description="rows of the short table")
+    over: dict[str, Text] = Field(description="n-grams to which ratios are counted, by what their columns are called")
+    comparisons: list[Comparison] = Field(description="that the paper makes in words")
+    controls: dict[str, Control] = Field(description="what one change does, by what it is called")
+    more: list[Text] = Field(description="rows that the paper does not print")
+    tables: InFolder = Field(description="the folder of the lists of tables")
+    reports: InFolder = Field(description="the folder in which the stage report writes them")

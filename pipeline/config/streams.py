@@ -2,9 +2,10 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from pipeline.config.base import Keys, Text
+from pipeline.config.base import Count, InFolder, Keys, Stage, Text
+from pipeline.config.corpus import Corpus
 
 
 class Interpretation(Keys):
@@ -32,3 +33,24 @@ class Interpretation(Keys):
     marks: list[Literal["sentence", "paragraph", "text"]] = Field(
         ["paragraph", "text"], description="after which a mark stands"
     )
+
+
+class Streams(Stage):
+    """conf/streams.yaml."""
+
+    corpus: Corpus
+    interpretations: list[Interpretation] = Field(min_length=1, description="the streams that are counted")
+    checked: Count = Field(description="how many get perplexities: those whose counts are nearest to the paper's")
+    also: list[Text] = Field(description="names of more that get perplexities")
+    ngrams: list[Text] = Field(description="entries of conf/ngrams.yaml that give them, each a row of `printed`")
+    printed: Text = Field(description="the table of conf/table that has what the paper prints of these n-grams")
+    tables: InFolder = Field(description="the folder of the lists of tables")
+
+    @model_validator(mode="after")
+    def _unique(self) -> "Streams":
+        names = [chosen.name for chosen in self.interpretations]
+        if repeated := sorted({name for name in names if names.count(name) > 1}):
+            raise ValueError(f"interpretations: {' and '.join(map(repr, repeated))} stands there twice")
+        if unknown := sorted(set(self.also) - set(names)):
+            raise ValueError(f"also: no interpretation is called {' or '.join(map(repr, unknown))}")
+        return self

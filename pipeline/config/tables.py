@@ -8,8 +8,8 @@ from pydantic import Field, ValidationError, model_validator
 
 from pipeline.config import groups
 from pipeline.config.base import Count, Keys, Text
-from pipeline.core.common.splits import SPLITS
-from pipeline.data.errors import InputError
+from pipeline.core.common.errors import InputError
+from pipeline.core.common.stream import SPLITS
 
 KINDS = {"one": "one model", "several": "several models, averaged or mixed", "adapts": "learns from the text it reads"}
 
@@ -64,15 +64,8 @@ class Table(Keys):
     target: str = Field("", description="of make, for the page's list of what to run")
     against: list[str] = Field([], description="those of the yardsticks whose ratios the page shows")
 
-    dvc: str = Field("", description="the file with the stages that make it; `nplm wiring` writes it")
-    corpus: str = Field("", description="file of conf/corpus that this dvc.yaml preprocesses; empty: another one does")
-    text: str = Field("", description="what preprocess is given beside it")
-    data: str = Field("data/brown", description="where the corpus lies")
-    wiring: dict[str, str] = Field(
-        {}, description="by stage: its program, and what its command is given; {model} and {seed} stand for an item's"
-    )
-    claims: str = Field("", description="file of conf/claims; empty: of the table's name")
-    classes_of: int | None = Field(None, description="the clustering that the report shows")
+    dvc: str = Field("", description="the file with the stages that make it")
+    item: str = Field("", description="what stands before a model in the names of these stages' items")
 
     @model_validator(mode="after")
     def _fit(self) -> "Table":
@@ -91,19 +84,14 @@ class Table(Keys):
         stages: dict[str, dict[int, str]] = {}
         for stage, models in self.models.items():
             for name in models:
-                seeded = {seed: f"{file}{stage}@{name}-{seed}" for seed in self.seeds}
-                stages[name] = seeded if stage.startswith("train") else {0: f"{file}{stage}@{name}"}
+                place = f"{file}{stage}@{self.item}{name}"
+                seeded = {seed: f"{place}-{seed}" for seed in self.seeds}
+                stages[name] = seeded if stage.startswith("train") else {0: place}
         for name in (f"{network}-{way}" for network in self.mix.networks for way in self.mix.ways):
-            stages[name] = {seed: f"{file}{self.mix.stage}@{name}-{seed}" for seed in self.seeds}
+            stages[name] = {seed: f"{file}{self.mix.stage}@{self.item}{name}-{seed}" for seed in self.seeds}
         for name in self.also:  # one seed, or all that are mixed here
             stages[name] = dict.fromkeys(self.seeds if name in self.mix.networks else [0], "")
         return {name: stages[name] for name in [*(name for name in self.rows if name in stages), *stages]}
-
-    def folders(self, name: str) -> list[Path]:
-        """The folder of each seed of a model. Raises InputError, with the stage to run, where one is missing."""
-        from pipeline.data.predictions import folder_of  # which imports pandas, and `--help` of a stage need not wait
-
-        return [folder_of(f"{name}/{seed}", self.predictions, stage) for seed, stage in self.names[name].items()]
 
     def printed(self, name: str) -> bool:
         """Whether the paper prints a figure of it."""

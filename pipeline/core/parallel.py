@@ -17,7 +17,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
-from pipeline.core.common.settings import Settings
+from pipeline.core.common.settings import ModelSettings
 from pipeline.core.families import feedforward
 from pipeline.core.networks.softmax import log_partition
 
@@ -76,7 +76,7 @@ class DataParallel(feedforward.Network):
     dropout.
     """
 
-    def __init__(self, architecture: Settings, vocabulary: int):
+    def __init__(self, architecture: ModelSettings, vocabulary: int):
         super().__init__(architecture, vocabulary)
         self.exchange = _Exchange()
         for parameter in self.parameters():
@@ -103,7 +103,7 @@ class DataParallel(feedforward.Network):
 class ParameterParallel(feedforward.Network):
     """The network of the paper; WU and b hold this rank's block of output units, and `forward` scores those alone."""
 
-    def __init__(self, architecture: Settings, vocabulary: int):
+    def __init__(self, architecture: ModelSettings, vocabulary: int):
         super().__init__(architecture, vocabulary)
         self.exchange = _Exchange()
         self.vocabulary = vocabulary

@@ -1,1 +1,0 @@
-"""The files between stages, and what every stage needs of them."""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-from pipeline.data.errors import InputError
+from pipeline.core.common.errors import InputError
 
 
 def read(source: Path, wanted: str) -> dict[str, bytes]:

@@ -7,11 +7,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from pipeline.core.common import evaluation, splits
-from pipeline.core.common.splits import SPLITS
-from pipeline.core.common.symbols import TEXT
-from pipeline.core.text.build import digest
-from pipeline.data.errors import InputError
+from pipeline.core.common import evaluation, stream
+from pipeline.core.common.errors import InputError
+from pipeline.core.common.stream import SPLITS, TEXT, digest
 from pipeline.data.files import read_array, read_json, write_json
 
 COUNTS = "counts.json"
@@ -50,7 +48,7 @@ class Corpus:
 
     def before(self, split: str) -> np.ndarray:
         """What stands before a split in the stream, enough for any context; nothing before training."""
-        return splits.before(self.splits, split)
+        return stream.before(self.splits, split)
 
 
 def write_corpus(folder: Path, corpus: Corpus) -> None:

@@ -10,7 +10,7 @@ from uuid import uuid4
 
 import numpy as np
 
-from pipeline.data.errors import InputError
+from pipeline.core.common.errors import InputError
 
 
 @contextmanager

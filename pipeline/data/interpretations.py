@@ -6,7 +6,7 @@ from functools import cache
 from itertools import groupby
 
 from pipeline.config.streams import Interpretation
-from pipeline.core.common.symbols import NUMBER
+from pipeline.core.common.stream import NUMBER
 from pipeline.core.text.build import MARKS
 from pipeline.core.text.pieces import Piece, stream
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from pipeline.core.common import evaluation
+from pipeline.core.common.errors import InputError
 from pipeline.data.corpus import Corpus
-from pipeline.data.errors import InputError
 from pipeline.data.files import read_array, write_json
 from pipeline.data.record import FILE, check_corpus, read
 

@@ -4,17 +4,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from pipeline.config.base import Keys
+from pipeline.config.base import Stage, deciding
+from pipeline.core.common.errors import InputError
 from pipeline.data.corpus import Corpus
-from pipeline.data.errors import InputError
 from pipeline.data.files import read_json, write_json
 
 FILE = "run.json"
-# Keys of a configuration that say where something lies, or how often it is saved, and not what is computed.
-PLACES = {
-    *("data", "predictions", "clusters", "out", "timing", "csv", "export"),
-    *("checkpoints", "checkpoint_seconds", "keep_state", "resume", "memory"),
-}
 
 
 @dataclass(frozen=True)
@@ -24,7 +19,7 @@ class Record:
     stage: str
     name: str  # of the model or the result
     seed: int  # 0 for all that has no randomness
-    config: dict[str, Any]  # the stage's resolved configuration without PLACES, name and seed
+    config: dict[str, Any]  # the stage's resolved configuration that decides numbers, without name and seed
     data: str  # digest of the corpus' ids
 
     def write(self, folder: Path) -> None:
@@ -32,14 +27,14 @@ class Record:
         write_json(folder / FILE, asdict(self))
 
 
-def describe(stage: str, config: Keys, data: str) -> Record:
+def describe(stage: str, config: Stage, data: str) -> Record:
     """The run that a stage's configuration object is about to make, from a corpus with this digest.
 
     Keys that are null, such as those of other families of networks, are left out.
     """
     values = config.model_dump(exclude_none=True)
-    kept = {key: value for key, value in values.items() if key not in PLACES | {"name", "seed"}}
-    return Record(stage, values["name"], values.get("seed", 0), kept, data)
+    decides = {key: values[key] for key in deciding(type(config)) if key in values and key not in ("name", "seed")}
+    return Record(stage, values["name"], values.get("seed", 0), decides, data)
 
 
 def read(folder: str | Path) -> Record:

@@ -1,6 +1,5 @@
 """A trained network or its features, from the file with its weights."""
 
-import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,8 +10,8 @@ from pydantic import ValidationError
 from safetensors import SafetensorError, safe_open
 
 from pipeline.config.network import Architecture
+from pipeline.core.common.errors import InputError
 from pipeline.data import record
-from pipeline.data.errors import InputError
 
 if TYPE_CHECKING:
     from pipeline.core.networks.base import Network
@@ -25,12 +24,6 @@ def read_features(folder: Path) -> np.ndarray:
     """C (V, m) of the network whose weights a training wrote into a folder."""
     with _readable(folder) as file, safe_open(file, "numpy") as weights:  # which needs no torch
         return weights.get_tensor("C")
-
-
-def parameters(folder: Path) -> int:
-    """How many free parameters the network has whose weights a training wrote into a folder."""
-    with _readable(folder) as file, safe_open(file, "numpy") as weights:
-        return sum(math.prod(weights.get_slice(name).get_shape()) for name in weights.keys())  # noqa: SIM118
 
 
 def read_network(folder: Path, vocabulary: int) -> "Network":

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from tqdm import tqdm
 
-from pipeline.config.ngram import Ngram
-from pipeline.core.ngrams import bins, counts, interpolated
+from pipeline.config.ngram import NgramModel
+from pipeline.core.common.errors import InputError
+from pipeline.core.ngrams import bins, counts
 from pipeline.data import ngrams, record
 from pipeline.data.corpus import Corpus
-from pipeline.data.errors import InputError
 from pipeline.data.files import read_json
 from pipeline.running import paper
 
@@ -71,7 +71,7 @@ class Mixture:
         """The bin (T,) of the context of each of `ids` (T,)."""
         if self.counts is None:
             return np.zeros(len(ids), dtype=np.int64)
-        return interpolated.context_bins(self.counts, before, ids)
+        return bins.context_bins(self.counts, before, ids)
 
 
 def find(name: str, corpus: Corpus, tables: Sequence[Path]) -> tuple[Path, record.Record]:
@@ -116,7 +116,7 @@ def load(name: str, corpus: Corpus, tables: Sequence[Path], clusters: Path) -> L
 
         return NetworkModel(read_network(folder, len(corpus.vocabulary)), corpus.mark)
     if made.stage == "ngram":
-        return ngrams.fit(Ngram.model_validate(made.config["ngram"]), corpus, clusters)
+        return ngrams.fit(NgramModel.model_validate(made.config["ngram"]), corpus, clusters)
     parts = made.config["mix"]["components"]
     models = [load(part, corpus, tables, clusters) for part in parts]
     return _mixture(models, parts, folder / "weights.json", corpus)
@@ -132,5 +132,5 @@ def _mixture(models: list[LanguageModel], names: list[str], file: Path, corpus: 
         by_bin = bins.BinWeights({int(q): a for q, a in fitted.items()}, everywhere)
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"{file} has no weights of {', '.join(names)}: mix again") from error
-    counted = counts.count(corpus.train, interpolated.ORDER - 1, len(corpus.vocabulary)) if by_frequency else None
+    counted = counts.count(corpus.train, 2, len(corpus.vocabulary)) if by_frequency else None
     return Mixture(models, by_bin, counted)

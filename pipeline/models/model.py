@@ -11,8 +11,8 @@ import pandas as pd
 from pipeline.config.base import ROOT
 from pipeline.core.beyond.nearest import nearest
 from pipeline.core.common import evaluation
+from pipeline.core.common.errors import InputError
 from pipeline.data.corpus import Corpus, read_corpus
-from pipeline.data.errors import InputError
 from pipeline.data.files import read_json
 from pipeline.data.weights import read_features
 from pipeline.models import by_name

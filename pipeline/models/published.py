@@ -20,9 +20,9 @@ from tqdm import tqdm
 
 from pipeline.config import groups
 from pipeline.config.base import ROOT
+from pipeline.core.common.errors import InputError
 from pipeline.data import record
 from pipeline.data.corpus import read_corpus
-from pipeline.data.errors import InputError
 from pipeline.data.files import read_json
 from pipeline.models import by_name, served
 from pipeline.running import sweep, tracking
@@ -187,7 +187,7 @@ def _renamed(folder: Path) -> Iterator[Path]:
     target = folder / PACKAGE
     shutil.copytree(ROOT / "pipeline", target, ignore=shutil.ignore_patterns("__pycache__"))
     for file in target.rglob("*.py"):
-        text = file.read_text(encoding="utf-8")
+        text = file.read_text(encoding="utf-8") or "# a package\n"  # MLflow leaves empty files out
         file.write_text(re.sub(r"\bpipeline(?=\.|\s+import\b)", PACKAGE, text), encoding="utf-8")
     sys.path.insert(0, str(folder))
     try:

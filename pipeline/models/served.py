@@ -18,8 +18,8 @@ from mlflow.pyfunc import PythonModel
 from mlflow.types import ColSpec, DataType, Schema
 from mlflow.types.schema import Array, Object, Property
 
+from pipeline.core.common.errors import InputError
 from pipeline.core.common.evaluation import perplexity
-from pipeline.data.errors import InputError
 from pipeline.models.model import load
 
 LONGEST = 100_000  # characters of a text, some 20,000 words; the answer takes twenty times as many

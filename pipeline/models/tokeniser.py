@@ -9,13 +9,13 @@ from itertools import chain, groupby, product
 
 import numpy as np
 
-from pipeline.core.common.symbols import NUMBER, PARAGRAPH, UNKNOWN
+from pipeline.core.common.errors import InputError
+from pipeline.core.common.stream import NUMBER, PARAGRAPH, UNKNOWN
 from pipeline.core.readers import tokens as tokenised
 from pipeline.core.text.build import reader
 from pipeline.core.text.pieces import Piece, composed, fold, paragraphs, stream
 from pipeline.core.text.vocabulary import PROPER
 from pipeline.data.corpus import Corpus
-from pipeline.data.errors import InputError
 
 PRINTED = ("senate", "plain", "lines")  # formats of text as it is printed
 OPENING = re.compile(r'(?:(?<=[\s(\[-])|^)"|\u201c')  # a straight quotation mark that opens, or a printed one

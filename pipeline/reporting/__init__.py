@@ -1,1 +1,0 @@
-"""From arrays of log-probabilities to tables and figures."""

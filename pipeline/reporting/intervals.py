@@ -4,9 +4,10 @@ import numpy as np
 import pandas as pd
 
 from pipeline.config.tables import Table
-from pipeline.core.common.splits import SPLITS
+from pipeline.core.common.stream import SPLITS
 from pipeline.data.corpus import Corpus
-from pipeline.reporting import by_text, resampling
+from pipeline.reporting import resampling
+from pipeline.reporting.table import folders_of
 
 
 def build(table: Table, corpus: Corpus) -> pd.DataFrame:
@@ -18,7 +19,7 @@ def build(table: Table, corpus: Corpus) -> pd.DataFrame:
     """
     lines: dict[str, dict[str, float]] = {name: {} for name in table.names}
     for split, prefix in (("test", ""), ("valid", "valid_")):
-        texts = by_text.texts_of(corpus, split)
+        texts = resampling.texts_of(corpus, split)
         tokens = texts["tokens"].to_numpy()
         sums = {name: _sums(table, name, texts, split) for name in table.names}
         for name, own in sums.items():
@@ -42,7 +43,7 @@ def genres(table: Table, corpus: Corpus) -> pd.DataFrame:
         return pd.DataFrame()
     by_split = {}
     for split in SPLITS:
-        texts = by_text.texts_of(corpus, split)
+        texts = resampling.texts_of(corpus, split)
         sums = {name: _sums(table, name, texts, split) for name in table.names}
         by_genre = pd.DataFrame(sums).assign(tokens=texts["tokens"], texts=1).groupby(texts["genre"], sort=False)
         total = by_genre.sum(min_count=1)  # else NaN would add up to 0
@@ -53,7 +54,7 @@ def genres(table: Table, corpus: Corpus) -> pd.DataFrame:
 
 def _sums(table: Table, name: str, texts: pd.DataFrame, split: str) -> np.ndarray:
     """The log-probability of each text, the mean over seeds; on training the first seed's, NaN where it has none."""
-    folders = table.folders(name)
+    folders = folders_of(table, name)
     if split == "train":
         folders = [folder for folder in folders[:1] if (folder / "raw" / "train.npy").is_file()]
-    return by_text.sums(texts, folders, f"raw/{split}").mean(0) if folders else np.full(len(texts), np.nan)
+    return resampling.sums(texts, folders, f"raw/{split}").mean(0) if folders else np.full(len(texts), np.nan)

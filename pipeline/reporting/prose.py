@@ -4,7 +4,7 @@ Markdown file of reports/; what stands between two other marks, reports/index.ht
 import re
 from pathlib import Path
 
-from pipeline.data.errors import InputError
+from pipeline.core.common.errors import InputError
 from pipeline.data.files import replacing
 
 TABLE = re.compile(r"(<!-- table: (\S+) -->\n).*?(<!-- end of \2 -->)", re.DOTALL)

@@ -2,9 +2,14 @@
 other, texts nearly are. Where a network has several seeds, their spread is added."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 from scipy import stats
+
+from pipeline.data.corpus import Corpus
+from pipeline.data.predictions import read_predictions
 
 RESAMPLES = 10_000
 AT_ONCE = 100  # of them; all would take gigabytes where a split has tens of thousands of texts
@@ -66,3 +71,22 @@ def _estimate(statistic, *samples: np.ndarray) -> Estimate:
     options = {"paired": True, "vectorized": True, "method": "percentile", "rng": 0, "confidence_level": LEVEL}
     interval = stats.bootstrap(samples, statistic, n_resamples=RESAMPLES, batch=AT_ONCE, **options).confidence_interval
     return Estimate(value, float(interval.low), float(interval.high))
+
+
+def texts_of(corpus: Corpus, split: str) -> pd.DataFrame:
+    """The texts of a split in order: name, genre, first (its place in the split's stream) and tokens."""
+    texts = corpus.texts[corpus.texts["split"] == split]
+    return pd.DataFrame(
+        {
+            "name": texts["name"],
+            "genre": texts["genre"],
+            "first": texts["first"] - texts["first"].min(),
+            "tokens": texts["end"] - texts["first"],
+        }
+    ).reset_index(drop=True)
+
+
+def sums(texts: pd.DataFrame, folders: list[Path], array: str) -> np.ndarray:
+    """A model's log-probability of each text by each seed, (seeds, texts); array: as read_predictions has it."""
+    first, tokens = texts["first"].to_numpy(), int(texts["tokens"].sum())
+    return np.stack([text_sums(read_predictions(folder, array, tokens), first) for folder in folders])

@@ -9,14 +9,13 @@ import numpy as np
 import pandas as pd
 
 from pipeline.config.tables import Row, Table
+from pipeline.core.common.errors import InputError
 from pipeline.core.common.evaluation import perplexity
-from pipeline.core.common.splits import SPLITS
+from pipeline.core.common.stream import SPLITS
 from pipeline.data import record
 from pipeline.data.corpus import Corpus
-from pipeline.data.errors import InputError
 from pipeline.data.files import read_json
 from pipeline.data.predictions import folder_of, read_predictions
-from pipeline.data.weights import parameters
 
 BOTH = ("valid", "test")
 YARDSTICK, TRIGRAM = "kn5-srilm", "interpolated3"  # the rows that ratios are to
@@ -27,6 +26,11 @@ FIGURES += [f"paper_{split}" for split in SPLITS]
 # in the order of the CSV file
 NAMES = ["row", "model", "n", "c", "h", "m", "direct", "mix", "seeds", "context", "parameters", *FIGURES]
 TYPES = dict.fromkeys(WHOLE, "Int64") | dict.fromkeys(["context", *FIGURES], float)
+
+
+def folders_of(table: Table, name: str) -> list[Path]:
+    """The folder of each seed of a table's model. Raises InputError, with the stage to run, where one is missing."""
+    return [folder_of(f"{name}/{seed}", table.predictions, stage) for seed, stage in table.names[name].items()]
 
 
 def build(table: Table, corpus: Corpus) -> pd.DataFrame:
@@ -45,7 +49,7 @@ def build(table: Table, corpus: Corpus) -> pd.DataFrame:
 
 def line(name: str, table: Table, corpus: Corpus) -> dict[str, object]:
     """What the table says of a model."""
-    folders, row = table.folders(name), table.rows.get(name, Row())
+    folders, row = folders_of(table, name), table.rows.get(name, Row())
     for folder in folders:
         record.check_corpus(record.read(folder), folder, corpus)
     its = shape(folders[0], table.predictions)
@@ -68,15 +72,10 @@ def shape(folder: Path, places: Sequence[str | Path]) -> dict[str, object]:
     parameters and the words of its context."""
     made = record.read(folder)
     if made.stage == "train":
-        model = made.config["model"]
-        network = {"model": "network", "mix": False, "parameters": parameters(folder)}
-        network |= {key: model[key] for key in ("n", "h", "m", "direct")} | {"context": model["n"] - 1}
-        if model.get("family", "feedforward") != "feedforward":
-            from pipeline.core.networks import registry  # which imports torch: a table of others need not wait for it
-
-            if getattr(registry.family(model["family"]), "unbounded", False):
-                network |= {"n": None, "context": math.inf}
-        return network
+        model, metrics = made.config["model"], read_json(folder / "metrics.json")
+        network = {"model": "network", "mix": False, "parameters": metrics["parameters"]}
+        network |= {key: model[key] for key in ("n", "h", "m", "direct")} | {"context": metrics.get("context")}
+        return network if network["context"] else network | {"n": None, "context": math.inf}
     if made.stage == "adapt":
         return shape(folder_of(made.config["network"], places), places) | {"context": math.inf}
     if made.stage == "ngram":

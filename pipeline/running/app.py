@@ -15,13 +15,12 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
-from pipeline import obey_ctrl_c
-from pipeline.config import check, groups, help
+from pipeline import obey_ctrl_c, print_anything
+from pipeline.config import check, groups
 from pipeline.config.base import ROOT
-from pipeline.data.errors import print_anything
 from pipeline.data.files import write_timing
 from pipeline.running.messages import is_known, lines
-from pipeline.running.stage import claimed, cost
+from pipeline.running.place import claimed, cost
 
 FAILURE = "failure.txt"  # in the folder of a multirun's failed job: why
 
@@ -40,7 +39,7 @@ def run(stage: str, main: Callable[..., None], timed: bool = False) -> None:
     obey_signals()
     print_anything()
     if {"--help", "-h"} & set(sys.argv[1:]):
-        sys.exit(help.answer(stage, sys.argv[1:]))
+        os.execv(sys.executable, [sys.executable, "-m", "pipeline.commands", stage, *sys.argv[1:]])
     sys.argv[1:] = _with_own_folder(check.added(sys.argv[1:]))
     OmegaConf.register_new_resolver("timing", lambda out: check.timing_of(stage, out), replace=True)
     # Hydra's own handler prints hints over several lines and exits; with this set, errors reach us whole.

@@ -15,14 +15,17 @@ from pickle import UnpicklingError
 import torch
 from filelock import FileLock, Timeout
 
-from pipeline.config.code import CORE, files_of
+from pipeline.config.base import ROOT
+from pipeline.core.common.errors import InputError
 from pipeline.core.training.trainer import Progress
-from pipeline.data.errors import InputError
 from pipeline.data.files import replacing
-from pipeline.running.processes import Ranks
-from pipeline.running.stage import half_written
+from pipeline.running.place import half_written
+from pipeline.running.processes import TOGETHER, Ranks
 
 log = logging.getLogger(__name__)
+
+CORE = ROOT / "pipeline" / "core"
+TRAINS = ("common", "networks", "streams", "training")  # folders of the core in which trainings are made
 
 _signals: list[int] = []  # that have come to this process in the block of `noting_signals`
 
@@ -104,11 +107,12 @@ def claim(folder: Path, what: dict, code: Iterable[Path]) -> Iterator[Path]:
         path.unlink(missing_ok=True)
 
 
-def code_of(family: str, parallel: str) -> set[Path]:
-    """The code that decides the numbers of a training: what the core imports for it."""
-    others = ["parallel.py"] * (parallel in ("data", "parameters"))  # which only these import
-    names = ("common/threads.py", "training/train.py", f"families/{family}.py", *others)
-    return files_of(*(CORE / name for name in names))
+def code_of(family: str, parallel: str) -> list[Path]:
+    """The code that decides the numbers of a training."""
+    files = [CORE / "families" / f"{family}.py"]
+    if parallel in TOGETHER:
+        files.append(CORE / "parallel.py")
+    return files + [file for folder in TRAINS for file in (CORE / folder).glob("*.py")]
 
 
 @contextmanager

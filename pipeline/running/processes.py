@@ -16,10 +16,9 @@ from typing import Any
 import torch
 import torch.distributed as dist
 
-from pipeline.core import parallel as ways
-from pipeline.core.families import feedforward
-from pipeline.core.networks.base import Network
-from pipeline.data.errors import InputError
+from pipeline.core.common.errors import InputError
+
+TOGETHER = ("data", "parameters")  # ways in which the processes of torchrun train one network
 
 
 @dataclass
@@ -50,15 +49,15 @@ class Ranks:
 
 
 @contextmanager
-def joined(parallel: str, family: type[Network], device: str) -> Iterator[Ranks]:
+def joined(parallel: str, family: str, device: str) -> Iterator[Ranks]:
     """The processes of this training, ready to talk to each other while the block runs.
 
-    parallel: as in conf/train.yaml; device: cpu or cuda (each process its own).
+    parallel: as in conf/train.yaml; family: of the network; device: cpu or cuda (each process its own).
     """
     count = int(os.environ.get("WORLD_SIZE", "1"))  # what torchrun sets
-    if parallel in ways.KINDS and family is not feedforward.Network:
+    if parallel in TOGETHER and family != "feedforward":
         raise InputError(f"parallel={parallel}: only the feedforward family trains so; use parallel=none or =threads")
-    if parallel not in ways.KINDS and count > 1:
+    if parallel not in TOGETHER and count > 1:
         raise InputError(f"{count} processes would train the same network each: say parallel=data or =parameters")
     if count == 1:
         yield Ranks(parallel, 0, 1, device)

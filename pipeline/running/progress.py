@@ -1,12 +1,11 @@
 """Progress of the core as a bar on a terminal; what it notes goes to the log."""
 
 import logging
-from typing import Any, Self
+from typing import Self
 
 from tqdm import tqdm
 
 from pipeline.core.common.errors import Watcher
-from pipeline.running import messages
 
 log = logging.getLogger(__name__)
 
@@ -34,6 +33,6 @@ class Bar(Watcher):
         """See Watcher."""
         self.bar.update(amount)
 
-    def note(self, what: str, **values: Any) -> None:
+    def note(self, text: str) -> None:
         """See Watcher."""
-        log.info("%s", messages.note(what, **values))
+        log.info("%s", text)

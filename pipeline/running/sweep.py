@@ -17,9 +17,9 @@ from hydra.experimental.callback import Callback
 from omegaconf import DictConfig, OmegaConf
 
 from pipeline.config import check, groups
-from pipeline.config.stages import STAGES
+from pipeline.config.check import keys_of
+from pipeline.core.common.errors import InputError
 from pipeline.data.corpus import read_corpus
-from pipeline.data.errors import InputError
 from pipeline.data.files import read_json
 from pipeline.reporting import figures, style
 from pipeline.running import tracking
@@ -56,7 +56,7 @@ class Grid(Callback):
         """Raises InputError where no job could do its work. given: the keys of the command line."""
         if config.hydra.launcher._target_.endswith(".SlurmLauncher") and not shutil.which("srun"):
             raise InputError("hydra/launcher=slurm: no srun here, so no SLURM; for this machine's cores: joblib")
-        known = {*dict(check.keys(STAGES["train"])), *groups.names()}
+        known = {*dict(check.keys(keys_of("train"))), *groups.names()}
         for key in given:
             if key in ("out", "timing"):
                 raise InputError(f"{key}: each job of a grid has a folder of its own; give hydra.sweep.dir=FOLDER")

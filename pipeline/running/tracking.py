@@ -29,12 +29,10 @@ import psutil
 from filelock import FileLock
 
 from pipeline.config.base import ROOT
-from pipeline.core.common.errors import UnusableError
-from pipeline.data import record, weights
-from pipeline.data.errors import InputError
+from pipeline.core.common.errors import InputError
+from pipeline.data import record
 from pipeline.data.files import read_json
 from pipeline.running import paper
-from pipeline.running.messages import worded
 
 if TYPE_CHECKING:  # MLflow takes more than a second to import, so what opens a store imports it
     from mlflow import MlflowClient
@@ -96,8 +94,8 @@ def running(made: record.Record, data: Path, training: str = "", again: bool = F
         status = "KILLED"
         raise
     except Exception as error:
-        said = worded(error) if isinstance(error, UnusableError) else error
-        run.call(lambda: mlflow().set_tag("failure", line(said)))
+        failure = line(error)
+        run.call(lambda: mlflow().set_tag("failure", failure))
         raise
     finally:
         run.call(lambda: mlflow().end_run(status))
@@ -152,8 +150,6 @@ def log(folder: Path, data: Path, cost: Mapping[str, float]) -> None:
         elif file.name == "curve.csv":
             log_curve(run, pd.read_csv(file).to_dict("records"))
         store.log_artifact(str(file))
-    if made.stage == "train":
-        figures["parameters"] = weights.parameters(folder)
     store.log_params({"stage": made.stage, "seed": made.seed, **dict(flattened(made.config))})
     store.log_metrics(figures)
     # A digest as long as MLflow takes it; the tag `data` has all of it.

@@ -9,8 +9,7 @@ from pathlib import Path
 from forks import call
 from tiny import words
 
-from pipeline.config.check import keys
-from pipeline.config.stages import STAGES as MODELS
+from pipeline.config.check import keys, keys_of
 
 from .few import bits, refused
 
@@ -25,7 +24,7 @@ def trials(root: Path) -> Iterator:
     seen = set()
     for stage in STAGES:
         yield f"{stage} +nosuch=1", partial(_tried, root, stage, "+nosuch", "1")
-        for key, field in keys(MODELS[stage]):
+        for key, field in keys(keys_of(stage)):
             if "[]" not in key and key not in seen:
                 seen.add(key)
                 for value in BAD.get(field.annotation, ["x"]):

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from pipeline.core.beyond import new_words
-from pipeline.core.common.errors import UnusableError, Watcher
+from pipeline.core.common.errors import InputError, Watcher
 from pipeline.core.networks.base import BATCH, Network, contexts, score
 
 
@@ -24,13 +24,13 @@ def log_probabilities(
     Lines: `after`, the tokens with a held-out word in their context; `itself`, the held-out words where they come
     again. ids: a split; before: what precedes it; counts: (V,) of training; unknown: id of `<unk>`. As targets all
     words keep the place that training gave them, but for the line `itself`, where held-out words get the mean bias of
-    the rarest trained. Raises UnusableError where the split has no such word.
+    the rarest trained. Raises InputError where the split has no such word.
     """
     ids, n = ids.astype(np.int64), network.architecture.n
     held_out = (counts == 0) & (np.arange(len(counts)) != unknown)
     places = np.flatnonzero(held_out[ids])
     if not len(places):
-        raise UnusableError("nothing held out")
+        raise InputError("no word of the vocabulary is missing in training and in this split, so none can be held out")
     words, first, number = np.unique(ids[places], return_index=True, return_inverse=True)
     context = contexts(ids, before, n, mark)
     features = _expected(network, context[places[first]], watch)

@@ -6,7 +6,7 @@ import copy
 import torch
 from torch import Tensor, nn
 
-from pipeline.core.common.errors import UnusableError
+from pipeline.core.common.errors import InputError
 from pipeline.core.networks.base import Network
 
 
@@ -31,6 +31,6 @@ def with_words(network: Network, features: Tensor, bias: Tensor | None = None) -
     larger.C = nn.Parameter(torch.cat([network.C.detach(), features]))
     if bias is not None:
         if not scores_new_words(network):
-            raise UnusableError("new candidates")
+            raise InputError("a new word as candidate needs a network that scores pairs, with one v for all words")
         larger.b = nn.Parameter(torch.cat([network.b.detach(), bias]))
     return larger

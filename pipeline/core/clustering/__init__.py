@@ -1,1 +1,0 @@
-"""Word classes by exchange."""

@@ -1,1 +1,0 @@
-"""What every model's numbers go through: threads, perplexity, the share, mixtures."""

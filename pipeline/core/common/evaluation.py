@@ -4,14 +4,14 @@ import math
 
 import numpy as np
 
-from pipeline.core.common.errors import UnusableError
+from pipeline.core.common.errors import InputError
 from pipeline.core.common.mixture import fit_weights
 
 
 def perplexity(log_probabilities: np.ndarray) -> float:
     """exp of the mean negative natural-log probability over all tokens; summed in float64, divided once.
 
-    Raises UnusableError where that is more than a number can hold.
+    Raises InputError where that is more than a number can hold.
     """
     if not len(log_probabilities):
         return math.nan
@@ -19,7 +19,7 @@ def perplexity(log_probabilities: np.ndarray) -> float:
     try:
         return math.exp(nats)
     except OverflowError:
-        raise UnusableError("perplexity", nats=nats) from None
+        raise InputError(f"{nats:.3g} nats a word: no model of words gives them so little probability") from None
 
 
 def unseen_words(train: np.ndarray, vocabulary: int) -> np.ndarray:

@@ -10,7 +10,7 @@ Exact scoring works on a few contexts at a time, so that their pairs with all wo
 import torch
 from torch import Tensor, nn
 
-from pipeline.core.common.settings import Settings
+from pipeline.core.common.settings import ModelSettings
 from pipeline.core.networks import base
 
 CELLS = 1 << 18  # pairs times hidden units that are worked on at a time
@@ -22,7 +22,7 @@ class Network(base.Network):
     has = ("indexed",)
     in_pairs = True
 
-    def __init__(self, architecture: Settings, vocabulary: int):
+    def __init__(self, architecture: ModelSettings, vocabulary: int):
         super().__init__(architecture)
         self.tables = ("C", "v", "b") if architecture.indexed else ("C", "b")
         self.dropout = nn.Dropout1d(0.0)  # of hidden units, the same ones for all candidates of a context

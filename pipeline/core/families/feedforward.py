@@ -6,17 +6,9 @@ x is C(w_{t-n+1}), ..., C(w_{t-1}), the nearest word last, where the paper has i
 import torch
 from torch import Tensor, nn
 
-from pipeline.core.common.settings import Settings
+from pipeline.core.common.settings import ModelSettings
 from pipeline.core.networks import base
 from pipeline.core.networks.softmax import log_probabilities
-
-ACTIVATIONS = {
-    "tanh": torch.tanh,  # the paper's
-    "relu": torch.relu,
-    "gelu": nn.functional.gelu,
-    "silu": nn.functional.silu,
-    "sigmoid": torch.sigmoid,
-}
 
 
 class Network(base.Network):
@@ -29,7 +21,7 @@ class Network(base.Network):
     tables = ("C", "WU", "b")
     has = ("direct", "activation")
 
-    def __init__(self, architecture: Settings, vocabulary: int):
+    def __init__(self, architecture: ModelSettings, vocabulary: int):
         super().__init__(architecture)
         x, h = self.inputs, architecture.h
         self.C = nn.Parameter(torch.zeros(vocabulary, architecture.m))
@@ -52,7 +44,7 @@ class Network(base.Network):
         """[x; a] with a = tanh(d + H x), or another function there, or a alone without direct connections: what WU is
         multiplied with, (B, D)."""
         x = self.features(context).flatten(1)
-        a = ACTIVATIONS[self.architecture.activation](nn.functional.linear(x, self.H, self.d))
+        a = base.ACTIVATIONS[self.architecture.activation](nn.functional.linear(x, self.H, self.d))
         return self.dropout(torch.cat([x, a], 1) if self.architecture.direct else a)
 
     def forward(self, context: Tensor, words: Tensor | None = None) -> Tensor:

@@ -14,43 +14,33 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
-from pipeline.core.common.errors import UnusableError
-from pipeline.core.common.settings import Settings
+from pipeline.core.common.errors import InputError
+from pipeline.core.common.settings import ModelSettings
 from pipeline.core.networks import base
-from pipeline.core.streams.network import State, StreamNetwork
-
-
-class Locked(nn.Module):
-    """Dropout of x (S, L, D), of the same features at all words of a stream (Gal and Ghahramani 2016)."""
-
-    def __init__(self, p: float = 0.0):
-        super().__init__()
-        self.p = p
-
-    def forward(self, x: Tensor) -> Tensor:
-        """x (S, L, D), in training with some features of each stream left out."""
-        return nn.functional.dropout1d(x.mT, self.p, self.training).mT
+from pipeline.core.streams.network import Locked, State, StreamNetwork
 
 
 class Network(StreamNetwork):
     """C (V, m), layers of m or h inputs and h states, the last of m states where C is U too; else U (V, h); b (V)."""
 
-    unbounded = True  # it has all words before, and n bounds a training step alone
+    unbounded = True
     deep = (
         *("layers", "tied", "input_dropout", "layer_dropout", "word_dropout", "weight_dropout", "locked"),
         *("state_penalty", "change_penalty"),
     )
 
     @classmethod
-    def check(cls, architecture: Settings) -> None:
+    def check(cls, architecture: ModelSettings) -> None:
         """See base.Network."""
         deep, h, m = architecture.deep, architecture.h, architecture.m
         if deep.layers == 1 and deep.tied and h != m:
-            raise UnusableError("tied layer", h=h, m=m)
+            raise InputError(f"model.h={h}: one layer whose outputs meet the features has m = {m} units; set h to it")
         if deep.layers == 1 and deep.layer_dropout:
-            raise UnusableError("one layer", layer_dropout=deep.layer_dropout)
+            raise InputError(
+                f"model.deep.layer_dropout={deep.layer_dropout}: there is nothing between one layer; set it to 0"
+            )
 
-    def __init__(self, architecture: Settings, vocabulary: int):
+    def __init__(self, architecture: ModelSettings, vocabulary: int):
         super().__init__(architecture)
         deep, m, h = architecture.deep, architecture.m, architecture.h
         self.tables = ("C", "b") if deep.tied else ("C", "U", "b")

@@ -11,19 +11,18 @@ go word by word. Dropout is the same along a stream, as in Merity and others (20
 import torch
 from torch import Tensor, nn
 
-from pipeline.core.common.settings import Settings
-from pipeline.core.families.lstm import Locked
-from pipeline.core.streams.network import State, StreamNetwork
+from pipeline.core.common.settings import ModelSettings
+from pipeline.core.streams.network import Locked, State, StreamNetwork
 
 
 class Network(StreamNetwork):
     """C (V, m), layers of h states: ZK (2h, m), d (h), V (m, h); b (V)."""
 
-    unbounded = True  # it has all words before, and n bounds a training step alone
+    unbounded = True
     tables = ("C", "b")
     deep = ("layers", "input_dropout", "layer_dropout")
 
-    def __init__(self, architecture: Settings, vocabulary: int):
+    def __init__(self, architecture: ModelSettings, vocabulary: int):
         super().__init__(architecture)
         deep, m, h = architecture.deep, architecture.m, architecture.h
         self.C = nn.Parameter(torch.zeros(vocabulary, m))

@@ -4,7 +4,7 @@ unit (Cho and others 2014) that reads the features of the n-1 words before, from
 import torch
 from torch import Tensor, nn
 
-from pipeline.core.common.settings import Settings
+from pipeline.core.common.settings import ModelSettings
 from pipeline.core.networks import base
 from pipeline.core.networks.softmax import log_probabilities
 
@@ -14,7 +14,7 @@ class Network(base.Network):
 
     tables = ("C", "U", "b")
 
-    def __init__(self, architecture: Settings, vocabulary: int):
+    def __init__(self, architecture: ModelSettings, vocabulary: int):
         super().__init__(architecture)
         self.C = nn.Parameter(torch.zeros(vocabulary, architecture.m))
         self.unit = nn.GRU(architecture.m, architecture.h, batch_first=True)

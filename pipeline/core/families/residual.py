@@ -9,7 +9,7 @@ and C D its direct connections, of rank m.
 import torch
 from torch import Tensor, nn
 
-from pipeline.core.common.settings import Settings
+from pipeline.core.common.settings import ModelSettings
 from pipeline.core.networks import base
 from pipeline.core.networks.softmax import log_probabilities
 
@@ -21,7 +21,7 @@ class Network(base.Network):
     has = ("direct",)
     deep = ("layers", "input_dropout", "layer_dropout")
 
-    def __init__(self, architecture: Settings, vocabulary: int):
+    def __init__(self, architecture: ModelSettings, vocabulary: int):
         super().__init__(architecture)
         m, h = architecture.m, architecture.h
         self.C = nn.Parameter(torch.zeros(vocabulary, m))

@@ -4,8 +4,7 @@ y = b + C (T tanh(d + H x) + D x), where x is equation 1's; so U is C T, and W i
 import torch
 from torch import Tensor, nn
 
-from pipeline.core.common.settings import Settings
-from pipeline.core.families.feedforward import ACTIVATIONS
+from pipeline.core.common.settings import ModelSettings
 from pipeline.core.networks import base
 from pipeline.core.networks.softmax import log_probabilities
 
@@ -16,7 +15,7 @@ class Network(base.Network):
     tables = ("C", "b")
     has = ("direct", "activation")
 
-    def __init__(self, architecture: Settings, vocabulary: int):
+    def __init__(self, architecture: ModelSettings, vocabulary: int):
         super().__init__(architecture)
         m, h = architecture.m, architecture.h
         self.C = nn.Parameter(torch.zeros(vocabulary, m))
@@ -30,7 +29,7 @@ class Network(base.Network):
     def output_inputs(self, context: Tensor) -> Tensor:
         """T tanh(d + H x) + D x, or another function in place of tanh, (B, m); dropout where equation 1's has it."""
         x = self.features(context).flatten(1)
-        a = ACTIVATIONS[self.architecture.activation](nn.functional.linear(x, self.H, self.d))
+        a = base.ACTIVATIONS[self.architecture.activation](nn.functional.linear(x, self.H, self.d))
         z = nn.functional.linear(self.dropout(a), self.T)
         return z + nn.functional.linear(self.dropout(x), self.D) if self.architecture.direct else z
 

@@ -13,8 +13,8 @@ step's n-1 words stand by themselves.
 import torch
 from torch import Tensor, nn
 
-from pipeline.core.common.errors import UnusableError
-from pipeline.core.common.settings import Settings
+from pipeline.core.common.errors import InputError
+from pipeline.core.common.settings import ModelSettings
 from pipeline.core.networks import base
 from pipeline.core.streams.network import State, StreamNetwork
 
@@ -28,14 +28,15 @@ class Network(StreamNetwork):
     deep = ("layers", "heads", "input_dropout", "layer_dropout")
 
     @classmethod
-    def check(cls, architecture: Settings) -> None:
+    def check(cls, architecture: ModelSettings) -> None:
         """See base.Network."""
         if architecture.m % architecture.deep.heads:
-            raise UnusableError("heads", m=architecture.m, heads=architecture.deep.heads)
+            m, heads = architecture.m, architecture.deep.heads
+            raise InputError(f"model.m={m}: not a multiple of model.deep.heads={heads}")
         if architecture.n < 3:
-            raise UnusableError("two words at a time", n=architecture.n)
+            raise InputError(f"model.n={architecture.n}: this family reads at least two words at a time, so n >= 3")
 
-    def __init__(self, architecture: Settings, vocabulary: int):
+    def __init__(self, architecture: ModelSettings, vocabulary: int):
         super().__init__(architecture)
         deep, m, h = architecture.deep, architecture.m, architecture.h
         self.C = nn.Parameter(torch.zeros(vocabulary, m))

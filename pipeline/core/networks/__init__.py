@@ -1,1 +1,0 @@
-"""What all families of networks share, and the registry that finds them."""

@@ -9,12 +9,19 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from pipeline.core.common.settings import Settings
+from pipeline.core.common.settings import ModelSettings
 
 BATCH = 1024  # contexts that are scored at a time
 # Candidates of a product in bfloat16 are filled up to a multiple: oneDNN makes and keeps code for each size that it
 # meets, which with any number of candidates takes a sixth of MLP9's step and 300 MB.
 WIDTH = 64
+ACTIVATIONS = {
+    "tanh": torch.tanh,  # the paper's
+    "relu": torch.relu,
+    "gelu": nn.functional.gelu,
+    "silu": nn.functional.silu,
+    "sigmoid": torch.sigmoid,
+}
 
 
 class Dropout(nn.Module):
@@ -44,6 +51,7 @@ class Network(nn.Module, ABC):
     """
 
     tables: tuple[str, ...]
+    unbounded: ClassVar[bool] = False  # whether it has all words before, so that n bounds a training step alone
     in_order: ClassVar[bool] = False  # whether it reads a stream from its beginning, and carries a state (core/streams)
     in_pairs: ClassVar[bool] = False  # whether it scores each word together with each context, one pair by itself
     has: ClassVar[tuple[str, ...]] = ()  # of direct, indexed and activation in conf/models.yaml those that it has
@@ -51,7 +59,7 @@ class Network(nn.Module, ABC):
     C: nn.Parameter
     b: nn.Parameter
 
-    def __init__(self, architecture: Settings):
+    def __init__(self, architecture: ModelSettings):
         """architecture: an entry of conf/models.yaml; n is the order, so that there are n-1 words of context."""
         super().__init__()
         self.architecture = architecture
@@ -61,8 +69,8 @@ class Network(nn.Module, ABC):
         self.state: tuple[Tensor, ...] | None = None  # of streams, which a training step leaves to the next
 
     @classmethod
-    def check(cls, architecture: Settings) -> None:
-        """Raises UnusableError for a shape that this family can't have."""
+    def check(cls, architecture: ModelSettings) -> None:
+        """Raises InputError for a shape that this family can't have."""
 
     @property
     def inputs(self) -> int:

@@ -4,7 +4,7 @@ import pkgutil
 from importlib import import_module
 
 from pipeline.core import families
-from pipeline.core.common.settings import Settings
+from pipeline.core.common.settings import ModelSettings
 from pipeline.core.networks.base import Network
 
 
@@ -19,6 +19,6 @@ def family(name: str) -> type[Network]:
     return import_module(f"{families.__name__}.{name}").Network
 
 
-def build(architecture: Settings, vocabulary: int) -> Network:
+def build(architecture: ModelSettings, vocabulary: int) -> Network:
     """A network of the architecture's family for so many words, all parameters zero."""
     return family(architecture.family)(architecture, vocabulary)

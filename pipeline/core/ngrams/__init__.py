@@ -1,1 +1,0 @@
-"""N-gram models: counts by sorting packed keys, and what smooths them."""

@@ -1,11 +1,17 @@
 """N-gram models in the form of an ARPA file: what each known n-gram has, and how to go on where it is not known."""
 
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from pipeline.core.ngrams.counts import NEVER, Counts, of_the_word_before
 from pipeline.core.ngrams.model import Model
+
+START, _ = MARKS = ("<s>", "</s>")  # of sentences: this project has none, and other tools insist on them
+IMPOSSIBLE = -99  # how an ARPA file writes a probability of zero
+LN10 = math.log(10)
 
 
 @dataclass(frozen=True)
@@ -38,3 +44,33 @@ class Backoff(Model):
             passed_on = result + np.where(context == NEVER, 0, self.log_backoff[k - 2][context])
             result = np.where(np.isnan(own), passed_on, own)
         return result[skip:].astype(np.float32)
+
+    def arpa(self, vocabulary: Sequence[str]) -> Iterator[str]:
+        """The lines of the model's ARPA file over this vocabulary, which gets `<s>` and `</s>` at -99. See arpa.py."""
+        marks, tables, log_p = [mark for mark in MARKS if mark not in vocabulary], self.counts.tables, list(self.log_p)
+        contexts, last = zip(*(np.divmod(table.keys, len(vocabulary)) for table in tables), strict=True)
+        kept = [~np.isnan(each) for each in log_p]
+        for k in range(len(kept) - 1, 1, -1):
+            # What a longer n-gram begins or ends with stays, with what back-off makes of it: other tools want it there.
+            kept[k - 1][contexts[k][kept[k]]] = True
+            kept[k - 1][tables[k].suffixes[kept[k]]] = True
+        for k in range(1, len(kept) - 1):
+            passed_on = self.log_backoff[k - 1][contexts[k]] + log_p[k - 1][tables[k].suffixes]
+            log_p[k] = np.where(np.isnan(log_p[k]), passed_on, log_p[k])
+
+        yield "\\data\\"
+        for k, chosen in enumerate(kept):
+            yield f"ngram {k + 1}={int(chosen.sum()) + (0 if k else len(marks))}"
+        texts = words = np.array(vocabulary, dtype=object)
+        for k, chosen in enumerate(kept):
+            yield from ("", f"\\{k + 1}-grams:")
+            if k:
+                texts = texts[contexts[k]] + " " + words[last[k]]
+            else:
+                yield from (f"{IMPOSSIBLE}\t{mark}\t0" for mark in marks)
+            lines = (f"{p:.7g}\t{text}" for p, text in zip(log_p[k][chosen] / LN10, texts[chosen], strict=True))
+            if k + 1 < len(kept):
+                backoff = self.log_backoff[k][chosen] / LN10
+                lines = (f"{line}\t{weight:.7g}" for line, weight in zip(lines, backoff, strict=True))
+            yield from lines
+        yield from ("", "\\end\\")

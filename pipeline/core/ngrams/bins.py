@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from pipeline.core.common.mixture import fit_weights
+from pipeline.core.ngrams.counts import Counts, of_the_word_before
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,13 @@ class BinWeights:
 def bins_of(frequency: np.ndarray, tokens: int) -> np.ndarray:
     """q = ceil(-log((1 + frequency) / T)), from 0 (the most frequent contexts) up."""
     return np.ceil(-np.log((1 + frequency) / tokens)).clip(min=0).astype(np.int64)
+
+
+def context_bins(counts: Counts, before: np.ndarray, ids: np.ndarray) -> np.ndarray:
+    """The bin (T,) of the two words before each of `ids` (T,), of which `before` are the words before."""
+    first = before[-2:]
+    bigrams = counts.places(np.concatenate([first, ids]))[1]
+    return bins_of(counts.tables[1].count(of_the_word_before(bigrams)[len(first) :]), counts.tokens)
 
 
 def fit(log_probabilities: np.ndarray, bins: np.ndarray, tolerance: float) -> BinWeights:

@@ -4,10 +4,13 @@ With counts c over the last L words: unigram P_1(w) = (c(w) + 1/V) / (c(.) + 1);
 P_2(w | u) = (c(u w) + P_1(w)) / (c(u .) + 1). Both sum to 1 and give no word nothing, also when nothing was read.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from pipeline.core.common.settings import NgramSettings
+from pipeline.core.ngrams.counts import Store
 from pipeline.core.ngrams.model import Model
 
 
@@ -39,6 +42,18 @@ class Cache(Model):
             followers = before[len(before) - len(followed) :][followed]
             p = (np.bincount(followers, minlength=self.vocabulary) + p) / (len(followers) + 1)
         return np.log(p).astype(np.float32)
+
+
+def make(
+    ngram: NgramSettings,
+    train: np.ndarray,
+    valid: np.ndarray,
+    vocabulary: Sequence[str],
+    classes: np.ndarray | None,
+    store: Store,
+) -> Model:
+    """See model.make."""
+    return Cache(ngram.order, ngram.length, len(vocabulary))
 
 
 def earlier(keys: np.ndarray, length: int) -> np.ndarray:

@@ -6,12 +6,15 @@ whose rare words it resembles most; where nothing is added, all such words toget
 which keeps the logarithm finite, and the share for unseen words does the rest.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from pipeline.core.common.settings import NgramSettings
 from pipeline.core.ngrams import counts, kneser_ney
 from pipeline.core.ngrams.backoff import Backoff
+from pipeline.core.ngrams.counts import Store
 from pipeline.core.ngrams.model import Model
 
 UNKNOWN_ID = 0
@@ -39,6 +42,18 @@ class ClassModel(Model):
         """See Model."""
         of_class = self.over_classes.log_probabilities(self.classes[before], self.classes[ids])
         return (of_class + self.log_share[ids]).astype(np.float32)
+
+
+def make(
+    ngram: NgramSettings,
+    train: np.ndarray,
+    valid: np.ndarray,
+    vocabulary: Sequence[str],
+    classes: np.ndarray | None,
+    store: Store,
+) -> Model:
+    """See model.make."""
+    return fit(train, classes, ngram.order, ngram.added, ngram.backoff, ngram.drop, ngram.undefined)
 
 
 def fit(

@@ -129,3 +129,11 @@ def count(ids: np.ndarray, order: int, vocabulary: int, store: Store = MEMORY) -
         tables.append(Table(keys[:size], counts[:size], suffixes[:size]))
         first.append(int(place[0]))
     return Counts(vocabulary, len(ids), tables, first, store)
+
+
+def memory_of(tokens: int, order: int) -> int:
+    """Bytes of Kneser-Ney's arrays at most, where hardly an n-gram comes twice: arrays of 8 bytes a token.
+
+    Of each order an n-gram's key, count, suffix, probability and back-off weight; three more pass by.
+    """
+    return 8 * tokens * (5 * order + 3)

@@ -6,12 +6,14 @@ that training never shows, so that the sum over words is 1. One set of weights f
 q = ceil(-log((1 + freq(w_{t-2}, w_{t-1})) / T)) of the context's frequency, by EM on validation.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from pipeline.core.common.settings import NgramSettings
 from pipeline.core.ngrams import bins
-from pipeline.core.ngrams.counts import NEVER, Counts, count, of_the_word_before
+from pipeline.core.ngrams.counts import NEVER, Counts, Store, count, of_the_word_before
 from pipeline.core.ngrams.model import Model
 
 ORDER = 3
@@ -36,6 +38,18 @@ class Interpolated(Model):
         return np.log(np.einsum("kt,tk->t", components, self.weights.of(binned))).astype(np.float32)
 
 
+def make(
+    ngram: NgramSettings,
+    train: np.ndarray,
+    valid: np.ndarray,
+    vocabulary: Sequence[str],
+    classes: np.ndarray | None,
+    store: Store,
+) -> Model:
+    """See model.make."""
+    return fit(train, valid, len(vocabulary), ngram.tolerance)
+
+
 def fit(train: np.ndarray, valid: np.ndarray, vocabulary: int, tolerance: float) -> Interpolated:
     """Counts on the training ids, weights on the validation ids, which follow them.
 
@@ -45,12 +59,6 @@ def fit(train: np.ndarray, valid: np.ndarray, vocabulary: int, tolerance: float)
     components, binned = _components(counts, train, valid)
     with np.errstate(divide="ignore"):
         return Interpolated(counts, bins.fit(np.log(components), binned, tolerance))
-
-
-def context_bins(counts: Counts, before: np.ndarray, ids: np.ndarray) -> np.ndarray:
-    """The bin (T,) of the two words before each of `ids` (T,), of which `before` are the words before."""
-    _, context = _places(counts, before, ids)
-    return bins.bins_of(counts.tables[1].count(context[1]), counts.tokens)
 
 
 def _components(counts: Counts, before: np.ndarray, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

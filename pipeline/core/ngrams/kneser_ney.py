@@ -18,14 +18,16 @@ Streams of classes have no unigram counts of 1 to 3, so their discounts of order
 with order 1 left to its other default, Good-Turing, it discounts nothing there and takes the relative frequencies.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 import numpy as np
 
-from pipeline.core.common.errors import UnusableError
+from pipeline.core.common.errors import InputError
+from pipeline.core.common.settings import NgramSettings
 from pipeline.core.ngrams.backoff import Backoff
-from pipeline.core.ngrams.counts import Counts
+from pipeline.core.ngrams.counts import Counts, Store, count
+from pipeline.core.ngrams.model import Model
 
 FIXED = (0.5, 1.0, 1.5)  # where counts of counts leave the discounts undefined, as KenLM has them
 
@@ -61,13 +63,26 @@ def counts_of_counts(adjusted: np.ndarray) -> np.ndarray:
     return np.array([np.count_nonzero(adjusted == j) for j in range(5)])
 
 
+def make(
+    ngram: NgramSettings,
+    train: np.ndarray,
+    valid: np.ndarray,
+    vocabulary: Sequence[str],
+    classes: np.ndarray | None,
+    store: Store,
+) -> Model:
+    """See model.make."""
+    counted = count(train, ngram.order, len(vocabulary), store)
+    return fit(counted, ngram.backoff, ngram.drop, ngram.undefined)
+
+
 def fit(counts: Counts, backoff: bool = False, drop: bool = False, undefined: str = "error") -> Backoff:
     """The smoothed model of these counts.
 
     backoff: the back-off form. drop: n-grams of order >= 3 with an adjusted count of 1 are left out, their mass goes
     to back-off (SRILM's default). undefined: what to do with an order whose counts leave its discounts undefined:
     `error`, `fixed` (the discounts FIXED) or `relative` (order 1 alone: the relative frequencies of training).
-    Raises UnusableError where they are undefined and nothing is said to do.
+    Raises InputError where they are undefined and nothing is said to do.
     """
     log_p: list[np.ndarray] = []
     log_backoff: list[np.ndarray] = []
@@ -80,7 +95,11 @@ def fit(counts: Counts, backoff: bool = False, drop: bool = False, undefined: st
         elif discount_of is None and undefined == "fixed":
             discount_of = FIXED
         elif discount_of is None:
-            raise UnusableError("discounts", order=k, counts=counts_of_counts(adjusted)[1:].tolist())
+            raise InputError(
+                f"Kneser-Ney of order {k}: counts of counts {counts_of_counts(adjusted)[1:].tolist()} leave the "
+                "discounts undefined; the text is too small or too regular: set ngram.undefined=fixed for fixed "
+                "discounts"
+            )
         by_count = np.array([0, *discount_of])  # of counts 0, 1, 2, 3 and more
         log_own, smoothed = (counts.store.empty(len(table.keys), float) for _ in range(2))
         log_passed_on = counts.store.empty(_contexts(counts, k), float)

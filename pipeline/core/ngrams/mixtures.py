@@ -5,13 +5,13 @@ from collections.abc import Mapping
 import numpy as np
 
 from pipeline.core.common import mixture
-from pipeline.core.common.settings import Settings
-from pipeline.core.common.splits import before
-from pipeline.core.ngrams import bins, counts, interpolated
+from pipeline.core.common.settings import MixtureSettings
+from pipeline.core.common.stream import before
+from pipeline.core.ngrams import bins, counts
 
 
 def mix(
-    settings: Settings, parts: Mapping[str, np.ndarray], ids: Mapping[str, np.ndarray], vocabulary: int
+    settings: MixtureSettings, parts: Mapping[str, np.ndarray], ids: Mapping[str, np.ndarray], vocabulary: int
 ) -> tuple[dict[str, np.ndarray], dict]:
     """log P (T,) of the mixture on valid and test, and its weights by component, or by bin and component.
 
@@ -25,10 +25,10 @@ def mix(
     return mixed, dict(zip(settings.components, weights, strict=True))
 
 
-def _by_frequency(settings: Settings, parts: Mapping, ids: Mapping, vocabulary: int) -> tuple[dict, dict]:
+def _by_frequency(settings: MixtureSettings, parts: Mapping, ids: Mapping, vocabulary: int) -> tuple[dict, dict]:
     """By weights for each bin of the context's frequency, as the trigram's."""
-    counted = counts.count(ids["train"], interpolated.ORDER - 1, vocabulary)
-    binned = {split: interpolated.context_bins(counted, before(ids, split), ids[split]) for split in parts}
+    counted = counts.count(ids["train"], 2, vocabulary)
+    binned = {split: bins.context_bins(counted, before(ids, split), ids[split]) for split in parts}
     fitted = bins.fit(parts["valid"], binned["valid"], settings.tolerance)
     mixed = {split: bins.mix(part, binned[split], fitted) for split, part in parts.items()}
     every = {"everywhere": fitted.everywhere} | fitted.weights

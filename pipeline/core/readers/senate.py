@@ -12,19 +12,19 @@ from collections.abc import Iterable, Iterator
 from datetime import date, datetime
 from pathlib import Path
 
-from pipeline.core.common.errors import UnusableError, Watcher
-from pipeline.core.common.settings import Settings
+from pipeline.core.common.errors import InputError, Watcher
+from pipeline.core.common.settings import CorpusSettings
+from pipeline.core.text.files import PACKED
 from pipeline.core.text.pieces import Piece, paragraphs
 
 WORDS = re.compile(r"\d+(?:[.,]\d+)*\w*|\w+(?:['’]\w+)*|[^\w\s]")
 PATH = re.compile(r"raw/(?P<senator>[^/]+)/(?P<day>\d{1,2}[A-Za-z]{3}\d{4})[^/]*\.txt")
-PACKED = "texts.zip"  # the one file of a packed corpus
 SHORTEST = 50  # words
 SIGNS, ENDS, COMMAS = 0.05, 0.02, 0.015  # a word, more than which a text must have: both together, and each
 
 
-def texts(corpus: Settings, watch: Watcher) -> Iterator[tuple[str, list[Piece]]]:
-    """The usable releases by day, senator and file, none twice. Raises UnusableError for one that can't be decoded."""
+def texts(corpus: CorpusSettings, watch: Watcher) -> Iterator[tuple[str, list[Piece]]]:
+    """The usable releases by day, senator and file, none twice. Raises InputError for one that can't be decoded."""
     packed, seen = Path(corpus.raw, PACKED), set()
     with zipfile.ZipFile(packed) as archive:
         dated = sorted(filter(None, map(origin, archive.namelist())))
@@ -35,7 +35,9 @@ def texts(corpus: Settings, watch: Watcher) -> Iterator[tuple[str, list[Piece]]]
             try:
                 text = " ".join(decoded(content, corpus.encoding).split())
             except UnicodeDecodeError as error:
-                raise UnusableError("release", file=str(packed), text=name, encoding=corpus.encoding) from error
+                raise InputError(
+                    f"{packed}, {name}: neither UTF-8 nor {corpus.encoding}; corpus.encoding=latin-1 reads every text"
+                ) from error
             digest = hashlib.sha256(text.encode()).digest()
             if digest not in seen and usable(text):
                 seen.add(digest)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from functools import partial
 
-from pipeline.core.common.symbols import PARAGRAPH, TEXT
+from pipeline.core.common.stream import PARAGRAPH, TEXT
 from pipeline.core.text.files import texts_of
 from pipeline.core.text.pieces import Piece, paragraphs_by_line
 

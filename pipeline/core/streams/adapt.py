@@ -7,16 +7,20 @@ from itertools import product
 import numpy as np
 
 from pipeline.core.common import evaluation, mixture
-from pipeline.core.common.errors import UnusableError, Watcher
-from pipeline.core.common.settings import Settings
-from pipeline.core.common.splits import before
+from pipeline.core.common.errors import InputError, Watcher
+from pipeline.core.common.settings import AdaptationSettings
+from pipeline.core.common.stream import before
 from pipeline.core.networks.base import Network
 from pipeline.core.streams import cache, dynamic
 from pipeline.core.streams.network import StreamNetwork
 
 
 def with_cache(
-    settings: Settings, network: StreamNetwork, ids: Mapping[str, np.ndarray], mark: int, raw: Mapping[str, np.ndarray]
+    settings: AdaptationSettings,
+    network: StreamNetwork,
+    ids: Mapping[str, np.ndarray],
+    mark: int,
+    raw: Mapping[str, np.ndarray],
 ) -> tuple[dict[str, np.ndarray], dict]:
     """log P (T,) of valid and test by the network mixed with its cache, whose theta and weight are the best on
     validation; and these two.
@@ -39,12 +43,12 @@ def with_cache(
 
 
 def learning(
-    settings: Settings, network: Network, ids: Mapping[str, np.ndarray], mark: int, watch: Watcher
+    settings: AdaptationSettings, network: Network, ids: Mapping[str, np.ndarray], mark: int, watch: Watcher
 ) -> tuple[dict[str, np.ndarray], dict]:
     """log P (T,) of valid and test while learning from them, by the rate and decay that are best on the words tried;
     and these two. Rates are tried in rising order, until one is worse than the one before.
 
-    settings: conf/adapt; ids: of train, valid and test. Raises UnusableError where no rate is better than no model.
+    settings: conf/adapt; ids: of train, valid and test. Raises InputError where no rate is better than no model.
     """
     roots = dynamic.mean_squares(network, ids["train"][-settings.measured :], mark, settings.length)
 
@@ -59,10 +63,12 @@ def learning(
         for rule in product([highest], settings.decays):
             loss = -learned("valid", settings.tried, *rule).mean(dtype=np.float64)
             losses[rule] = loss if np.isfinite(loss) else np.inf
-            watch.note("rule tried", rate=rule[0], decay=rule[1], nats=loss, words=settings.tried)
+            watch.note(f"rate {rule[0]:g}, decay {rule[1]:g}: {loss:.4f} nats a word on {settings.tried} words")
         rate, decay = min(losses, key=losses.get)
         if rate < highest:
             break  # still higher rates are worse still
     if not losses[rate, decay] < np.log(len(network.b)):
-        raise UnusableError("rates", rates=list(settings.rates))
+        raise InputError(
+            f"adapt.rates={list(settings.rates)}: each is worse than not to know anything; give lower ones"
+        )
     return {split: learned(split, None, rate, decay) for split in ("valid", "test")}, {"rate": rate, "decay": decay}

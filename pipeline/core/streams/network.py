@@ -24,6 +24,18 @@ SIDE_BY_SIDE = 16  # pieces of a split
 State = tuple[Tensor, ...]  # each (S, ...), of S streams
 
 
+class Locked(nn.Module):
+    """Dropout of x (S, L, D), of the same features at all words of a stream (Gal and Ghahramani 2016)."""
+
+    def __init__(self, p: float = 0.0):
+        super().__init__()
+        self.p = p
+
+    def forward(self, x: Tensor) -> Tensor:
+        """x (S, L, D), in training with some features of each stream left out."""
+        return nn.functional.dropout1d(x.mT, self.p, self.training).mT
+
+
 class StreamNetwork(base.Network):
     """A network whose `read` goes through streams in order. y = b + weight z, weight (V, D) from `output_weight`."""
 

@@ -3,7 +3,6 @@
 Texts are read and coded one after the other; what stays in memory is a number a word and the types.
 """
 
-import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from importlib import import_module
@@ -12,10 +11,9 @@ from itertools import islice
 import numpy as np
 import pandas as pd
 
-from pipeline.core.common.errors import UnusableError, Watcher
-from pipeline.core.common.settings import Settings
-from pipeline.core.common.splits import SPLITS
-from pipeline.core.common.symbols import PARAGRAPH, TEXT
+from pipeline.core.common.errors import InputError, MissingTextError, Watcher
+from pipeline.core.common.settings import CorpusSettings
+from pipeline.core.common.stream import PARAGRAPH, SPLITS, TEXT, digest
 from pipeline.core.text import repeats, vocabulary
 from pipeline.core.text.pieces import Piece, fold, stream
 
@@ -38,8 +36,8 @@ def reader(name: str):
     return import_module(f"pipeline.core.readers.{name}")
 
 
-def build(corpus: Settings, watch: Watcher) -> Built:
-    """The corpus of conf/corpus. Raises UnusableError where its texts are not what the settings say."""
+def build(corpus: CorpusSettings, watch: Watcher) -> Built:
+    """The corpus of conf/corpus. Raises InputError where its texts are not what the settings say."""
     whole, measured = _read(corpus, watch)
     kept, removed = whole, {}
     if corpus.drop_repeats:
@@ -47,7 +45,7 @@ def build(corpus: Settings, watch: Watcher) -> Built:
         stays = repeats.kept(as_read, corpus.drop_repeats)
         kept, removed["sentences"] = repeats.without(whole, stays), repeats.examples(as_read, stays).to_dict("records")
         if any(corpus.splits.values()) and len(kept.names) < len(whole.names):
-            raise UnusableError("nothing stays", drop_repeats=corpus.drop_repeats)
+            raise InputError(f"corpus.drop_repeats={corpus.drop_repeats}: nothing stays of one of the three files")
     measured["tokens"] = len(kept.codes)
     boundaries = _boundaries(corpus, kept.ends.tolist())
     if removed:
@@ -82,15 +80,7 @@ def build(corpus: Settings, watch: Watcher) -> Built:
     return Built(words, splits, _text_table(corpus, kept, boundaries), counts, measured)
 
 
-def digest(*arrays: np.ndarray) -> str:
-    """sha256 over the bytes of arrays, one after the other."""
-    total = hashlib.sha256()
-    for array in arrays:
-        total.update(np.ascontiguousarray(array).data)
-    return total.hexdigest()
-
-
-def _read(corpus: Settings, watch: Watcher) -> tuple[repeats.Stream, dict[str, int]]:
+def _read(corpus: CorpusSettings, watch: Watcher) -> tuple[repeats.Stream, dict[str, int]]:
     """The stream of all texts, and how many texts, paragraphs and words it has."""
     types, names, ends = vocabulary.Types(), [], []
     measured = {"texts": 0, "paragraphs": 0, "words": 0, "tokens": 0}
@@ -100,15 +90,18 @@ def _read(corpus: Settings, watch: Watcher) -> tuple[repeats.Stream, dict[str, i
         for words in stream(_counted(pieces, measured), marks):
             types.add(words)
         if measured["words"] == before:
-            raise UnusableError("no words", text=name, format=corpus.format)
+            raise InputError(f"{name}: no words in it, or not in the format {corpus.format!r}")
         names.append(name)
         ends.append(types.words)
     if not names:
-        raise UnusableError("no texts")
+        raise MissingTextError("no usable texts there")
     measured["texts"] = len(names)
     for key, value in (corpus.expected or {}).items():  # of these texts, whatever is then made of them
         if measured[key] != value and not corpus.texts:
-            raise UnusableError("other texts", key=key, measured=measured[key], expected=value)
+            raise InputError(
+                f"{measured[key]:,} {key} where this corpus has {value:,}; download it again, or, if other texts are "
+                "meant, set corpus.expected=null"
+            )
     return repeats.Stream(*types.coded(), names, np.array(ends)), measured
 
 
@@ -119,7 +112,7 @@ def _counted(pieces: Iterable[Piece], measured: dict[str, int]) -> Iterator[Piec
         yield words, ends
 
 
-def _boundaries(corpus: Settings, ends: list[int]) -> list[int]:
+def _boundaries(corpus: CorpusSettings, ends: list[int]) -> list[int]:
     """Where the splits begin and end: [0, train, train + valid, train + valid + test]."""
     if any(corpus.splits.values()):
         return [0, *ends]
@@ -127,11 +120,14 @@ def _boundaries(corpus: Settings, ends: list[int]) -> list[int]:
     train, valid, test = (int(size if size >= 1 else size * tokens) for size in sizes)
     result = [0, train, train + valid, train + valid + test if corpus.test else tokens]
     if not 0 < result[1] < result[2] < result[3] <= tokens:
-        raise UnusableError("splits", train=corpus.train, valid=corpus.valid, test=corpus.test, tokens=tokens)
+        raise InputError(
+            f"corpus.train={corpus.train:g}, corpus.valid={corpus.valid:g} and corpus.test={corpus.test:g} leave a "
+            f"split empty or ask for too much: the stream has {tokens:,} tokens"
+        )
     return result
 
 
-def _text_table(corpus: Settings, kept: repeats.Stream, boundaries: list[int]) -> pd.DataFrame:
+def _text_table(corpus: CorpusSettings, kept: repeats.Stream, boundaries: list[int]) -> pd.DataFrame:
     rows, ends = [], kept.ends.tolist()
     for name, first, end in zip(kept.names, [0, *ends[:-1]], ends, strict=True):
         genre = corpus.genres.get(name.rstrip("0123456789"), "")

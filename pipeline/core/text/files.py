@@ -5,21 +5,23 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from pipeline.core.common.errors import UnusableError, Watcher
-from pipeline.core.common.settings import Settings
-from pipeline.core.common.splits import SPLITS
+from pipeline.core.common.errors import InputError, MissingTextError, Watcher
+from pipeline.core.common.settings import CorpusSettings
+from pipeline.core.common.stream import SPLITS
 from pipeline.core.text.pieces import Piece, composed
 
 LONGEST = 1 << 20  # characters of a line that are read at a time, and of a word
 
+PACKED = "texts.zip"  # the one file of a packed corpus
+
 
 def texts_of(
-    corpus: Settings, watch: Watcher, pieces: Callable[[Iterable[str]], Iterator[Piece]], symbols: str = ""
+    corpus: CorpusSettings, watch: Watcher, pieces: Callable[[Iterable[str]], Iterator[Piece]], symbols: str = ""
 ) -> Iterator[tuple[str, Iterator[Piece]]]:
     """Name and pieces of each text, in the order of the stream; see files.
 
     corpus: conf/corpus; pieces: of the lines of one text; symbols: the pattern of what a reader would misread, a symbol
-    of ours. Raises UnusableError where there are no such files, and for such a symbol.
+    of ours. Raises InputError where there are no such files, and for such a symbol.
     """
     paths = files(corpus)
     watch.begin(sum(path.stat().st_size for path in paths))
@@ -29,7 +31,7 @@ def texts_of(
         yield name, pieces(composed(read) if corpus.normalise else read)
 
 
-def files(corpus: Settings) -> list[Path]:
+def files(corpus: CorpusSettings) -> list[Path]:
     """The texts' files: by name or in a random order, or a file a split."""
     raw = Path(corpus.raw)
     there = sorted(path for path in raw.rglob("*") if path.is_file()) if raw.is_dir() else [raw]
@@ -37,7 +39,7 @@ def files(corpus: Settings) -> list[Path]:
     if not any(corpus.splits.values()):
         paths = [path for path in there if path == raw or re.fullmatch(corpus.files, path.name)]
         if not paths:
-            raise UnusableError("no file", key="files", pattern=corpus.files, names=names, count=0)
+            raise MissingTextError(f"0 files match corpus.files={corpus.files}; there: {_few(names)}")
         if corpus.shuffle:
             random.Random(corpus.shuffle).shuffle(paths)
         return paths
@@ -45,21 +47,28 @@ def files(corpus: Settings) -> list[Path]:
     for split in SPLITS:
         of_split = [path for path in there if re.fullmatch(corpus.splits[split], path.name)]
         if len(of_split) != 1:
-            pattern = corpus.splits[split]
-            raise UnusableError("no file", key=f"splits.{split}", pattern=pattern, names=names, count=len(of_split))
+            wanted = f"corpus.splits.{split}={corpus.splits[split]}"
+            raise MissingTextError(f"{len(of_split)} files match {wanted}; there: {_few(names)}")
         chosen += of_split
     return chosen
+
+
+def _few(names: list[str]) -> str:
+    return ", ".join(names[:5]) + ", ..." * (len(names) > 5) or "nothing"
 
 
 def _without(symbols: str, name: str, read: Iterable[str]) -> Iterator[str]:
     for number, line in enumerate(read, start=1):
         if symbols and (held := re.search(symbols, line)):
-            raise UnusableError("own symbol", file=name, line=number, symbol=held[0])
+            raise InputError(
+                f"{name}, line {number}: {held[0]} is a symbol of this project: take it out, or give another word in "
+                "its place; rare words in tokenised text may be <unk> (corpus.format=tokens)"
+            )
         yield line
 
 
 def lines(path: Path, encoding: str, watch: Watcher) -> Iterator[str]:
-    """The lines of a file, very long ones in parts. Raises UnusableError for what is not of the encoding."""
+    """The lines of a file, very long ones in parts. Raises InputError for what is not of the encoding."""
     number, rest = 1, ""
     try:
         with path.open(encoding=encoding) as file:
@@ -67,7 +76,10 @@ def lines(path: Path, encoding: str, watch: Watcher) -> Iterator[str]:
                 watch.advance(len(read))  # about as many bytes
                 line, rest = rest + read, ""
                 if "\0" in read:
-                    raise UnusableError("NUL", file=str(path), line=number)
+                    raise InputError(
+                        f"{path}, line {number}: NUL characters, as in UTF-16 without its mark: convert it, or set "
+                        "corpus.encoding"
+                    )
                 if len(read) == LONGEST and not read.endswith("\n"):
                     line, rest = _whole_words(line)
                 if line:
@@ -76,7 +88,9 @@ def lines(path: Path, encoding: str, watch: Watcher) -> Iterator[str]:
     except UnicodeError as error:
         if isinstance(error, UnicodeDecodeError):  # else UTF-16's own mark is not there
             number += error.object[: error.start].count(b"\n")
-        raise UnusableError("encoding", file=str(path), line=number, encoding=encoding) from error
+        raise InputError(
+            f"{path}, line {number}: not {encoding}; convert it, for example with iconv, or give corpus.encoding"
+        ) from error
     if rest:
         yield rest
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import regex
 
-from pipeline.core.common.symbols import NUMBER, PARAGRAPH, TEXT
+from pipeline.core.common.stream import NUMBER, PARAGRAPH, TEXT
 
 Piece = tuple[list[str], bool]  # words, and whether a paragraph ends with them
 

@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from pipeline.core.common.splits import SPLITS
-from pipeline.core.common.symbols import PARAGRAPH, TEXT
+from pipeline.core.common.stream import PARAGRAPH, SPLITS, TEXT
 
 ENDS = (".", "!", "?", PARAGRAPH, TEXT)  # of a sentence
 SHOWN = 10  # repeated sentences of `examples`

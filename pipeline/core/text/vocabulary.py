@@ -7,8 +7,8 @@ from itertools import islice
 import numpy as np
 import pandas as pd
 
-from pipeline.core.common.errors import UnusableError
-from pipeline.core.common.symbols import PARAGRAPH, TEXT, UNKNOWN
+from pipeline.core.common.errors import InputError
+from pipeline.core.common.stream import PARAGRAPH, TEXT, UNKNOWN
 
 PROPER = "<proper>"  # rare words with a capital letter, where they have a symbol of their own: the paper's proper nouns
 CHUNK = 1 << 20  # words that are coded at a time
@@ -70,7 +70,7 @@ def build(
     by_frequency = sorted(kept, key=lambda word: (-frequency[word], folded[word]))
     if size:
         if size < len(symbols) + marks.sum() + 1:
-            raise UnusableError("vocabulary", size=size)
+            raise InputError(f"corpus.size={size}: a vocabulary of so few words has no room for more than its symbols")
         room = size - len(symbols) - marks.sum()
         among = set(islice((word for word in by_frequency if not marks[word]), room))
         by_frequency = [word for word in by_frequency if marks[word] or word in among]

@@ -7,8 +7,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from pipeline.core.common.errors import UnusableError
-from pipeline.core.common.settings import Settings
+from pipeline.core.common.errors import InputError
+from pipeline.core.common.settings import RecipeSettings
 from pipeline.core.networks.base import Network
 
 
@@ -66,9 +66,14 @@ class Streams:
     def __init__(self, ids: np.ndarray, mark: int, n: int, batch: int, device: torch.device):
         self.streams, self.length = batch // (n - 1), n - 1
         if not self.streams or batch % self.length:
-            raise UnusableError("batch of streams", batch=batch, length=n - 1)
+            raise InputError(
+                f"recipe.batch={batch}: a step reads model.n-1 = {n - 1} words of each stream: give a multiple"
+            )
         if self.streams > len(ids):
-            raise UnusableError("too many streams", batch=batch, streams=self.streams, words=len(ids))
+            raise InputError(
+                f"recipe.batch={batch}: {self.streams} streams of {len(ids)} words of training: lower it, to "
+                f"{len(ids)} times model.n-1 at most"
+            )
         self.ids, self.device = ids, device
         self.before = np.concatenate([[mark], ids[:-1]]).astype(ids.dtype)
         self.each = len(ids) // self.streams
@@ -92,7 +97,7 @@ class Streams:
         return self.streams * min(steps * self.length, self.each)
 
 
-def make_batches(network: Network, recipe: Settings, ids: np.ndarray, mark: int, device: torch.device) -> Batches:
+def make_batches(network: Network, recipe: RecipeSettings, ids: np.ndarray, mark: int, device: torch.device) -> Batches:
     """The batches that a network learns from. recipe: conf/recipe; ids: of training; mark: id of the text mark, which
     stands before the very first word."""
     what = ids, mark, network.architecture.n, recipe.batch, device

@@ -1,5 +1,5 @@
-"""The updates of a recipe: gradient ascent as in the paper, or Adam, which moves only the rows of a matrix that a batch
-touches; the learning rate of each; weight decay.
+"""The updates of a recipe: stochastic gradient descent as in the paper, or Adam, which moves only the rows of a matrix
+that a batch touches; the learning rate of each; weight decay.
 
 Adam that moves all rows would cost |V| of them a step, where the sampled softmax touches a twentieth.
 """
@@ -9,14 +9,14 @@ import math
 import torch
 from torch.optim.adam import adam
 
-from pipeline.core.common.settings import Settings
+from pipeline.core.common.settings import RecipeSettings
 from pipeline.core.networks.base import Network
 
 
-def make_optimisers(network: Network, recipe: Settings) -> list[torch.optim.Optimizer]:
+def make_optimisers(network: Network, recipe: RecipeSettings) -> list[torch.optim.Optimizer]:
     """For all parameters that train; RowAdam for the tables where their gradients are sparse."""
     named = {name: parameter for name, parameter in network.named_parameters() if parameter.requires_grad}
-    if recipe.optimiser == "ascent":
+    if recipe.optimiser == "sgd":
         return [torch.optim.SGD(named.values(), recipe.rate)]
     values = {"lr": recipe.rate, "betas": (recipe.beta1, recipe.beta2), "eps": recipe.epsilon}
     tables = [named.pop(name) for name in network.tables if name in named] if network.sparse else []
@@ -56,7 +56,7 @@ class RowAdam(torch.optim.Optimizer):
             whole.index_copy_(0, rows, moved)
 
 
-def rate_at(recipe: Settings, step: int, steps: int) -> float:
+def rate_at(recipe: RecipeSettings, step: int, steps: int) -> float:
     """The learning rate e_t of a step (from 0) of so many."""
     if recipe.schedule == "inverse":
         return recipe.rate / (1 + recipe.rate_decay * step * recipe.batch)
@@ -80,7 +80,7 @@ def update(optimisers: list[torch.optim.Optimizer], rate: float, words: int) -> 
 
 
 @torch.no_grad()
-def decay(network: Network, recipe: Settings, rate: float, words: int, contexts: list[torch.Tensor]) -> None:
+def decay(network: Network, recipe: RecipeSettings, rate: float, words: int, contexts: list[torch.Tensor]) -> None:
     """theta -= e_t lambda theta for each of so many words; not for biases (paper, section 3).
 
     contexts: ids of these words' contexts. With recipe.decayed=visited a row of C shrinks once for each place of a

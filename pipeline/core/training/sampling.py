@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from pipeline.core.common.errors import UnusableError
+from pipeline.core.common.errors import InputError
 
 UNDRAWN = 50.0  # off the logit of a target that was not drawn: it leaves the sum to the others
 
@@ -20,7 +20,7 @@ UNDRAWN = 50.0  # off the logit of a target that was not drawn: it leaves the su
 def inclusion_probabilities(counts: np.ndarray, samples: int, power: float) -> np.ndarray:
     """pi (V,) proportional to (count + 1)^power, cut off at 1, and summing to `samples`."""
     if not samples > 0:
-        raise UnusableError("samples", samples=samples)
+        raise InputError(f"recipe.samples={samples}: a softmax needs at least one sampled word")
     if samples >= len(counts):
         return np.ones(len(counts))
     weight = np.sort((counts + 1.0) ** power)[::-1]

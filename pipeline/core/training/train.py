@@ -8,8 +8,8 @@ from importlib import import_module
 import numpy as np
 import torch
 
-from pipeline.core.common.settings import Settings
-from pipeline.core.common.splits import before
+from pipeline.core.common.settings import ModelSettings, RecipeSettings
+from pipeline.core.common.stream import before
 from pipeline.core.networks import registry
 from pipeline.core.networks.base import Network
 from pipeline.core.training.trainer import Progress, Trainer, Watch
@@ -28,8 +28,8 @@ def train(
     ids: Mapping[str, np.ndarray],
     vocabulary: int,
     mark: int,
-    model: Settings,
-    recipe: Settings,
+    model: ModelSettings,
+    recipe: RecipeSettings,
     seed: int,
     device: str,
     parallel: str,
@@ -42,7 +42,7 @@ def train(
     ids: of train, valid and test, one stream in this order; vocabulary: words, V; mark: id of the text mark; model,
     recipe: conf/models.yaml and conf/recipe; parallel: none, threads (as many as there are cores), or one of
     pipeline.core.parallel's ways to train on the processes of a group; splits: those that are scored; features:
-    C (V, m) at the start. Raises UnusableError where settings and data do not fit, or the loss is no number.
+    C (V, m) at the start. Raises InputError where settings and data do not fit, or the loss is no number.
     """
     # A training uses one thread unless more are asked for: what is summed in which order decides bits.
     torch.set_num_threads(cores() if parallel == "threads" else 1)
@@ -58,7 +58,7 @@ def train(
     return Trained(weights, scored, trainer.progress)
 
 
-def _network(model: Settings, vocabulary: int, parallel: str) -> Network:
+def _network(model: ModelSettings, vocabulary: int, parallel: str) -> Network:
     """What this process has of the network."""
     if parallel in ("none", "threads"):
         return registry.build(model, vocabulary)

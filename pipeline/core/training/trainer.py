@@ -11,8 +11,8 @@ import torch
 from torch.optim.swa_utils import AveragedModel
 
 from pipeline.core.common import evaluation
-from pipeline.core.common.errors import UnusableError, Watcher
-from pipeline.core.common.settings import Settings
+from pipeline.core.common.errors import InputError, Watcher
+from pipeline.core.common.settings import RecipeSettings
 from pipeline.core.networks.base import Network
 from pipeline.core.training.batches import make_batches
 from pipeline.core.training.optimiser import decay, make_optimisers, rate_at, update
@@ -83,7 +83,7 @@ class Trainer:
     def __init__(
         self,
         network: Network,
-        recipe: Settings,
+        recipe: RecipeSettings,
         train: np.ndarray,
         valid: np.ndarray,
         mark: int,
@@ -94,7 +94,7 @@ class Trainer:
     ):
         """network: its parameters are set here; recipe: conf/recipe; train, valid: ids of two splits; mark: id of the
         text mark, the context before the very first word; features: C (V, m) at the start, scaled to the recipe's
-        deviation. Raises UnusableError where these do not fit together."""
+        deviation. Raises InputError where these do not fit together."""
         self.recipe, self.seed, self.watch = recipe, seed, watch
         self.device = torch.device(device)
         counts = np.bincount(train, minlength=len(network.C))
@@ -125,13 +125,16 @@ class Trainer:
     @torch.no_grad()
     def _start_from(self, features: torch.Tensor) -> None:
         if features.shape != self.network.C.shape:
-            raise UnusableError("features", shape=tuple(features.shape), C=tuple(self.network.C.shape))
+            raise InputError(
+                f"features of shape {tuple(features.shape)} for a network whose C is {tuple(self.network.C.shape)}: "
+                "give those of the same vocabulary and model.m"
+            )
         self.network.C.copy_(features * (self.recipe.features_std / features.std()))
 
     def run(self) -> Network:
         """Trains to the end and returns the network with the best epoch's weights.
 
-        Raises UnusableError when the loss becomes NaN or infinite.
+        Raises InputError when the loss becomes NaN or infinite.
         """
         self.watch.begin(self.batches.words * self.recipe.epochs, done=self.words)
         while self.progress.epoch < self.recipe.epochs and not self._patience_lost():
@@ -220,8 +223,10 @@ class Trainer:
         if not loss < 700 * words:
             step = self._done()
             rate = rate_at(self.recipe, step - 1, self.recipe.epochs * self.batches.steps)
-            place = {"step": step, "epoch": self.progress.epoch + 1}
-            raise UnusableError("diverged", loss=loss / words, rate=rate, first_rate=self.recipe.rate, **place)
+            raise InputError(
+                f"the loss is {loss / words:g} a word by step {step} (epoch {self.progress.epoch + 1}) at rate "
+                f"{rate:.3g}: lower recipe.rate, now {self.recipe.rate:g}"
+            )
         return loss
 
     def _close_epoch(self) -> Epoch:
@@ -263,11 +268,14 @@ class Trainer:
         )
 
     def _take_up(self, saved: dict) -> None:
-        """Goes on from a state that `save` handed out. Raises UnusableError where that was of another training."""
+        """Goes on from a state that `save` handed out. Raises InputError where that was of another training."""
         try:
             self._load(saved)
         except (KeyError, RuntimeError, TypeError, ValueError) as error:  # torch's of shapes, and of what is missing
-            raise UnusableError("other state", said=str(error).split("\n")[0]) from error
+            reason = str(error).split("\n")[0]
+            raise InputError(
+                f"the state to go on from is of another training, or damaged ({reason}): remove it"
+            ) from error
 
     def _load(self, saved: dict) -> None:
         self.network.load_state_dict(saved["network"])

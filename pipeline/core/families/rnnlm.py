@@ -4,24 +4,25 @@ s(t) = sigmoid(C(w_t) + R s(t-1)), so that a word has as many features as the st
 import torch
 from torch import Tensor, nn
 
-from pipeline.core.common.errors import UnusableError
-from pipeline.core.common.settings import Settings
+from pipeline.core.common.errors import InputError
+from pipeline.core.common.settings import ModelSettings
 from pipeline.core.streams.network import State, StreamNetwork
 
 
 class Network(StreamNetwork):
     """C (V, h), R (h, h), U (V, h), b (V)."""
 
-    unbounded = True  # it has all words before, and n bounds a training step alone
+    unbounded = True
     tables = ("C", "U", "b")
 
     @classmethod
-    def check(cls, architecture: Settings) -> None:
+    def check(cls, architecture: ModelSettings) -> None:
         """See base.Network."""
         if architecture.h != architecture.m:
-            raise UnusableError("features are units", h=architecture.h, m=architecture.m)
+            h, m = architecture.h, architecture.m
+            raise InputError(f"model.h={h}: a word of this family has as many features as units; set m={m} to it")
 
-    def __init__(self, architecture: Settings, vocabulary: int):
+    def __init__(self, architecture: ModelSettings, vocabulary: int):
         super().__init__(architecture)
         h = architecture.h
         self.C = nn.Parameter(torch.zeros(vocabulary, h))

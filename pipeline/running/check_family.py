@@ -1,15 +1,15 @@
 """Whether a network's family can have the shape that conf/models.yaml gives it. It imports the family, so torch too."""
 
 from pipeline.config.network import Architecture
+from pipeline.core.common.errors import InputError
 from pipeline.core.networks import registry
 from pipeline.core.networks.base import Network
-from pipeline.data.errors import InputError
 
 # Of the keys that some families have alone the value by which a network of another family does without.
 WITHOUT = {"direct": "false", "indexed": "false", "activation": "tanh"}
 
 
-def family_of(model: Architecture) -> type[Network]:
+def check_family(model: Architecture) -> type[Network]:
     """The class of the family. Raises InputError with a line for each key that the family lacks, or can't have so, and
     where its file can't be used."""
     if model.family not in registry.names():

@@ -1,4 +1,4 @@
-"""The ARPA format, in which n-gram tools exchange back-off models: lines of text out of a model, a model out of lines.
+"""The ARPA format, in which n-gram tools exchange back-off models: a model out of lines of text. Backoff writes them.
 
 After a head with the sizes there is a section for each order, its lines 'log10 P <tab> words <tab> log10 back-off';
 the highest order has no back-off, and a missing one is 0.
@@ -8,24 +8,21 @@ import gzip
 import math
 import re
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from pipeline.core.common.symbols import UNKNOWN
-from pipeline.core.ngrams.backoff import Backoff
-from pipeline.core.ngrams.counts import NEVER, Counts, Table
-from pipeline.data.errors import InputError
-from pipeline.data.files import replacing
+from pipeline.core.common.errors import InputError
+from pipeline.core.common.settings import NgramSettings
+from pipeline.core.common.stream import UNKNOWN
+from pipeline.core.ngrams.backoff import IMPOSSIBLE, LN10, START, Backoff
+from pipeline.core.ngrams.counts import NEVER, Counts, Store, Table
 
-START, _ = MARKS = ("<s>", "</s>")  # of sentences: this project has none, and other tools insist on them
-IMPOSSIBLE = -99  # how the format writes a probability of zero
 GZIP = b"\x1f\x8b"  # the first bytes of what gzip packed
 SPACES = re.compile(r"[ \t]+")  # between fields; a word may hold a space of another kind
-LN10 = math.log(10)
 ROUNDED = 0.01  # by which a sum of probabilities may be off
 
 
@@ -40,37 +37,6 @@ class Section(NamedTuple):
     def chosen(self, rows: np.ndarray) -> "Section":
         """Some of the n-grams, by mask or place."""
         return Section(*(each[rows] for each in self))
-
-
-def write(model: Backoff, vocabulary: list[str]) -> Iterator[str]:
-    """The lines of the ARPA file of a model over this vocabulary, which gets `<s>` and `</s>` at -99."""
-    marks, tables, log_p = [mark for mark in MARKS if mark not in vocabulary], model.counts.tables, list(model.log_p)
-    contexts, last = zip(*(np.divmod(table.keys, len(vocabulary)) for table in tables), strict=True)
-    kept = [~np.isnan(each) for each in log_p]
-    for k in range(len(kept) - 1, 1, -1):
-        # What a longer n-gram begins or ends with stays, with what back-off makes of it: other tools want it there.
-        kept[k - 1][contexts[k][kept[k]]] = True
-        kept[k - 1][tables[k].suffixes[kept[k]]] = True
-    for k in range(1, len(kept) - 1):
-        passed_on = model.log_backoff[k - 1][contexts[k]] + log_p[k - 1][tables[k].suffixes]
-        log_p[k] = np.where(np.isnan(log_p[k]), passed_on, log_p[k])
-
-    yield "\\data\\"
-    for k, chosen in enumerate(kept):
-        yield f"ngram {k + 1}={int(chosen.sum()) + (0 if k else len(marks))}"
-    texts = words = np.array(vocabulary, dtype=object)
-    for k, chosen in enumerate(kept):
-        yield from ("", f"\\{k + 1}-grams:")
-        if k:
-            texts = texts[contexts[k]] + " " + words[last[k]]
-        else:
-            yield from (f"{IMPOSSIBLE}\t{mark}\t0" for mark in marks)
-        lines = (f"{p:.7g}\t{text}" for p, text in zip(log_p[k][chosen] / LN10, texts[chosen], strict=True))
-        if k + 1 < len(kept):
-            backoff = model.log_backoff[k][chosen] / LN10
-            lines = (f"{line}\t{weight:.7g}" for line, weight in zip(lines, backoff, strict=True))
-        yield from lines
-    yield from ("", "\\end\\")
 
 
 def read(lines: Iterable[str], vocabulary: list[str]) -> Backoff:
@@ -102,6 +68,18 @@ def read(lines: Iterable[str], vocabulary: list[str]) -> Backoff:
     return Backoff(Counts(size, 0, tables, [NEVER] * len(tables)), log_p, log_backoff)
 
 
+def make(
+    ngram: NgramSettings,
+    train: np.ndarray,
+    valid: np.ndarray,
+    vocabulary: Sequence[str],
+    classes: np.ndarray | None,
+    store: Store,
+) -> Backoff:
+    """See model.make."""
+    return read_file(Path(ngram.path), list(vocabulary))
+
+
 def read_file(path: Path, vocabulary: list[str]) -> Backoff:
     """The model of an ARPA file, .gz or not. Raises InputError where it is none."""
     if not path.is_file():
@@ -115,13 +93,6 @@ def read_file(path: Path, vocabulary: list[str]) -> Backoff:
         raise InputError(f"ngram.path={path}: not UTF-8 text, or cut short: {error}") from error
     except InputError as error:
         raise InputError(f"ngram.path={path}: not a whole ARPA file: {error}") from error
-
-
-def write_file(model: Backoff, vocabulary: list[str], path: Path) -> None:
-    """Writes an ARPA file, .gz or not."""
-    opened = gzip.open if path.suffix == ".gz" else open
-    with replacing(path) as temporary, opened(temporary, "wt", encoding="utf-8") as file:
-        file.writelines(f"{line}\n" for line in write(model, vocabulary))
 
 
 def _sections(lines: Iterable[str], ids: dict[str, int]) -> list[Section]:

@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from torch import Tensor
 
-from pipeline.core.common.settings import Settings
+from pipeline.core.common.settings import ModelSettings
 from pipeline.core.networks import registry
 from pipeline.core.training.trainer import BLOCK, BLOCKS, stopping_places
 
 
 def sampled(
-    model: Settings,
+    model: ModelSettings,
     weights: Mapping[str, Tensor],
     vocabulary: int,
     train: np.ndarray,
