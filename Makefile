@@ -24,7 +24,7 @@ SIDE_BY_SIDE := xargs -P $(JOBS) -I {} $(RUN) dvc --wait-for-lock repro --single
 # The stages of a dvc.yaml that a pattern names, side by side.
 stages = dvc stage list --name-only $(1) | { grep -E '(^|:)($(2))@' || true; } | $(SIDE_BY_SIDE)
 
-.PHONY: help install repro pull release beyond later window table2 table2-repeats ap published published-full cased page bench costs publish search demo verify test test-all soak mistakes lint ui lock clean
+.PHONY: help install repro pull release beyond later window table2 table2-repeats ap published published-full cased page bench costs publish search demo verify test test-all mistakes lint ui lock clean
 .DEFAULT_GOAL := help
 
 # Targets in one checkout take turns, line by line: two that make the same result at once would end in DVC's "is busy".
@@ -180,9 +180,6 @@ test: lint  ## lint and the tests that take seconds and need nothing but the env
 
 test-all: lint .venv/peers  ## the same, longer ones, and comparisons with independent tools, which it installs
 	python -m pytest -n $(JOBS) --dist loadfile $(TESTS)
-
-soak: .venv/installed  ## half an hour of faults, counted: bad values, damaged files, kills, full disks
-	python -m tests.soak
 
 mistakes: .venv/installed  ## mistakes that read ahead or fit on test, planted one at a time: do the tests notice each?
 	python -m tests.mistakes

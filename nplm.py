@@ -12,8 +12,10 @@
 `nplm.load` names what it takes; `make repro` makes the models. It works from any folder.
 """
 
-from pipeline.config.base import ROOT
+from pipeline.config.base import ROOT, check_checkout
 from pipeline.core.common.errors import InputError
 from pipeline.models.model import Model, load
+
+check_checkout()
 
 __all__ = ["ROOT", "InputError", "Model", "load"]

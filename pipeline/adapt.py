@@ -1,7 +1,7 @@
-"""Stage adapt: a network that learns from the text which it reads, word after word: neural cache, dynamic evaluation.
+"""Stage adapt: a network with test-time adaptation, by a neural cache or by dynamic evaluation.
 
-Its perplexities are of their own kind: each word is scored before the model learns from it, but what the model knows of
-test comes from the words of test that stand before."""
+Do not compare these perplexities with those of other models: each word is scored before the model learns from it, but
+on test the model has learned from the preceding words of test."""
 
 import logging
 from pathlib import Path
@@ -22,19 +22,24 @@ log = logging.getLogger(__name__)
 
 def main(config: Adapt) -> None:
     """Writes the arrays, metrics.json and chosen.json into config.out."""
-    corpus, folder = read_corpus(config.data), folder_of(f"{config.network}/{config.seed}", config.predictions)
-    raw, network = read_raw(folder, corpus), read_network(folder, len(corpus.vocabulary))
+    corpus = read_corpus(config.data)
+    folder = folder_of(f"{config.network}/{config.seed}", config.predictions)
+    raw = read_raw(folder, corpus)
+    network = read_network(folder, len(corpus.vocabulary))
     if config.adapt.kind == "cache" and not network.in_order:
         raise InputError(
             f"network={config.network}: the {network.architecture.family} family reads no stream in order: it has no "
             "state for a neural cache; adapt=dynamic works with every family"
         )
     with recorded("adapt", config, corpus), Bar(config.name) as bar:
-        what = config.adapt, network, corpus.splits, corpus.mark
         if config.adapt.kind == "cache":
-            scored, chosen = adapt.with_cache(*what, raw)
+            scored, chosen = adapt.with_cache(
+                config.adapt, network=network, ids=corpus.splits, mark=corpus.mark, raw=raw
+            )
         else:
-            scored, chosen = adapt.learning(*what, bar)
+            scored, chosen = adapt.learning(
+                config.adapt, network=network, ids=corpus.splits, mark=corpus.mark, watch=bar
+            )
         write_predictions(Path(config.out), corpus, scored)
         write_json(Path(config.out, "chosen.json"), chosen)
         log.info("%s: chosen on validation: %s", config.name, chosen)

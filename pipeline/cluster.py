@@ -1,4 +1,4 @@
-"""Stage cluster: word classes for the class-based n-grams, by exchange."""
+"""Stage cluster: word classes for the class-based n-grams, by the exchange algorithm."""
 
 import logging
 from pathlib import Path
@@ -20,32 +20,34 @@ log = logging.getLogger(__name__)
 
 def main(config: Cluster) -> None:
     """Writes classes.csv into config.out."""
-    corpus, annealing = read_corpus(config.data), config.annealing if config.thorough else 0
+    corpus = read_corpus(config.data)
+    annealing = config.annealing if config.thorough else 0
     words = len(corpus.vocabulary)
     if config.classes > words:
         raise InputError(f"classes={config.classes}: more than the {words:,} words of the vocabulary")
     with recorded("cluster", config, corpus), Bar(f"{config.classes} classes", "pass") as bar:
         bar.begin(annealing + config.passes)
-        of_words = exchange.exchange(
+        classes = exchange.exchange(
             corpus.train,
-            words,
-            config.classes,
-            config.tolerance,
-            config.passes,
-            annealing,
-            config.temperature,
-            config.seed,
+            vocabulary=words,
+            classes=config.classes,
+            tolerance=config.tolerance,
+            passes=config.passes,
+            annealing=annealing,
+            temperature=config.temperature,
+            seed=config.seed,
             progress=lambda gain: bar.advance(1),
         )
         frequency = np.bincount(corpus.train, minlength=words)
-        write_classes(Path(config.out, "classes.csv"), of_words, corpus.vocabulary, frequency)
-        perplexity = exchange.perplexity(corpus.train, of_words)
+        path = Path(config.out, "classes.csv")
+        write_classes(path, classes=classes, vocabulary=corpus.vocabulary, frequency=frequency)
+        perplexity = exchange.perplexity(corpus.train, classes)
         log.info("%d classes: class bigram perplexity on the training part %.3f", config.classes, perplexity)
 
 
 def write_classes(path: Path, classes: np.ndarray, vocabulary: list[str], frequency: np.ndarray) -> None:
-    """A line for each word, to be read by people too: its class, itself, its frequency in training; the classes in
-    order, the most frequent words of each first."""
+    """Writes a row for each word: its class, the word, its frequency in training. Classes are in order, and the most
+    frequent words of each come first, so that people can read the file too."""
     table = pd.DataFrame({"class": classes, "word": vocabulary, "frequency": frequency})
     table = table.sort_values(["class", "frequency", "word"], ascending=[True, False, True], kind="stable")
     with replacing(path) as temporary:

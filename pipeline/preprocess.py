@@ -16,7 +16,7 @@ from pipeline.data.record import Record
 from pipeline.running import app
 from pipeline.running.progress import Bar
 
-MUCH = 0.2  # unknown words, from which on perplexities are low whatever a model knows
+MUCH = 0.2  # with this share of unknown words or more, perplexities are low for any model
 
 log = logging.getLogger(__name__)
 
@@ -30,40 +30,45 @@ def main(config: Preprocess) -> None:
         fetch = f"python -m pipeline.download corpus={corpus.name} out={corpus.raw}"
         remedy = f"; run `{fetch}`, or give the right place, as conf/corpus/{corpus.name}.yaml says"
     try:
-        if not (place.is_file() or place.is_dir()):  # such as a pipe, which would be waited for
+        if not (place.is_file() or place.is_dir()):  # such as a pipe, on which reading would wait
             raise FileNotFoundError(f"{place}: no such file or folder")
         with Bar(corpus.name, "B") as bar:
-            built = build(corpus, bar)
+            result = build(corpus, bar)
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError) as error:
         raise InputError(f"corpus.raw={corpus.raw}: can't be read, or is damaged: {error}{remedy}") from error
     except InputError as error:
         missing = isinstance(error, MissingTextError)
         raise InputError(f"corpus.raw={corpus.raw}: {error}{remedy if missing else ''}") from error
-    train = built.splits["train"]
-    words = train[~np.isin(train, [*built.counts["marks"].values()])]
+    train = result.splits["train"]
+    words = train[~np.isin(train, [*result.counts["marks"].values()])]
     unknown = float(np.mean(words < 1 + corpus.proper)) if len(words) else 0.0
     if unknown >= MUCH:
-        said = f"{unknown:.0%} of training's words are unknown, which are all one symbol: perplexities say little"
+        message = f"{unknown:.0%} of training's words are unknown, which are all one symbol: perplexities say little"
         remedy = "lower corpus.rare; a text without spaces between its words has to be cut into words first"
         if unknown > config.most_unknown:
-            raise InputError(f"corpus.raw={corpus.raw}: {said}; {remedy}, or take it as it is with most_unknown=1")
-        log.warning("%s; %s", said, remedy)
-    out, unused = (
-        Path(config.out),
-        {key for key in ("drop_repeats", "normalise", "shuffle") if not getattr(corpus, key)},
+            raise InputError(f"corpus.raw={corpus.raw}: {message}; {remedy}, or take it as it is with most_unknown=1")
+        log.warning("%s; %s", message, remedy)
+    out = Path(config.out)
+    unused = {key for key in ("drop_repeats", "normalise", "shuffle") if not getattr(corpus, key)}
+    settings = corpus.model_dump(exclude=unused)  # so that records are equal to those from before these keys existed
+    write_corpus(out, Corpus(result.vocabulary, **result.splits, texts=result.texts, counts=result.counts))
+    record = Record(
+        stage="preprocess",
+        name=corpus.name,
+        seed=0,
+        config={"corpus": settings},
+        data=result.counts["digest"],
     )
-    given = corpus.model_dump(exclude=unused)  # results stay as they were before these were there
-    write_corpus(out, Corpus(built.vocabulary, **built.splits, texts=built.texts, counts=built.counts))
-    Record("preprocess", corpus.name, 0, {"corpus": given}, built.counts["digest"]).write(out)
-    sizes = ", ".join(f"{value:,} {key}" for key, value in built.measured.items())
-    if built.texts["name"].nunique() > 1 and not any(corpus.splits.values()):
+    record.write(out)
+    sizes = ", ".join(f"{value:,} {key}" for key, value in result.measured.items())
+    if result.texts["name"].nunique() > 1 and not any(corpus.splits.values()):
         order = (
             f"in a random order (corpus.shuffle={corpus.shuffle})"
             if corpus.shuffle
             else "in their order of name or date"
         )
         log.info("%s: texts %s, then cut into training, validation and test", corpus.name, order)
-    rates = ", ".join(f"{rate:.1%} of {split}" for split, rate in built.counts["unknown_rate"].items())
+    rates = ", ".join(f"{rate:.1%} of {split}" for split, rate in result.counts["unknown_rate"].items())
     log.info("%s: %s; unknown: %s", corpus.name, sizes, rates)
 
 

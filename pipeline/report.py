@@ -1,4 +1,4 @@
-"""Stage report: a comparison table with intervals, ratios, genres and learning curves, from all models' arrays."""
+"""Stage report: a table of models, with intervals, ratios, perplexities by genre and learning curves."""
 
 import logging
 from collections.abc import Iterator
@@ -17,11 +17,12 @@ from pipeline.reporting import figures, intervals, style, table
 from pipeline.reporting.views import VIEWS, laid_out, latex, markdown
 from pipeline.running import app
 
-HOW_TO_READ = (
+TERMS = (
     "Figures without a name are raw: as the models give them, which is what the paper reads. `with share`: after the "
     "last step for words that training never shows, whose share is fitted on validation."
 )
-SEVERAL, ONE = "Networks: means over seeds, ± their standard deviation.", "Networks: one seed."
+SEVERAL_SEEDS = "Networks: means over seeds, ± their standard deviation."
+ONE_SEED = "Networks: one seed."
 SAMPLED = (
     "Training perplexities with a figure in brackets are of some of its tokens, in blocks spread evenly; the figure is "
     "their standard error."
@@ -34,11 +35,12 @@ OTHER_CORPUS = (
     "The paper's figures are of another corpus than ours: perplexities of the two can't be compared, ratios of models "
     "on the same tokens can."
 )
-# The ends of ratios' intervals, which have a column of their own.
+# The ends of the ratios' intervals get new names, so that the view shows them in columns of their own.
 INTERVALS = {"valid_low": "valid_from", "valid_high": "valid_to", "test_low": "test_from", "test_high": "test_to"}
-# Of the classes those that are shown, spread evenly from the most to the least frequent one, each with its most
-# frequent words; smaller classes show nothing.
-CLASSES, SMALLEST, WORDS = 16, 4, 12
+# Word classes are shown as a sample, spread evenly from the most to the least frequent class.
+CLASSES = 16  # classes shown
+SMALLEST = 4  # words in the smallest class that is shown
+WORDS = 12  # words shown of each class, the most frequent
 
 log = logging.getLogger(__name__)
 
@@ -47,60 +49,74 @@ def main(config: Report) -> None:
     """Writes <name>.csv, .md, .tex and .svg, <name>-ratios.csv, extra.csv, intervals.csv, stream.csv, curves.csv where
     networks were trained, genres.csv where the corpus has genres, removed.csv where repeated sentences were left out of
     it, and classes.csv and .md where clusters are given, into config.out."""
-    corpus, listed, name, out = read_corpus(config.data), config.table, config.name, Path(config.out)
-    shown_classes = classes(config.clusters, corpus.vocabulary)
-    rows, spread = table.build(listed, corpus), intervals.build(listed, corpus)
-    ratios = table.ratios(rows, listed.yardsticks, spread)
-    counts, learning = read_json(Path(config.data) / "counts.json"), curves(listed)
-    printed = rows.index.map(listed.printed).to_numpy(dtype=bool)
-    compares = bool(printed.any())
-    shown, extra = (rows[printed], rows[~printed]) if compares else (rows, rows[:0])
+    corpus = read_corpus(config.data)
+    settings = config.table
+    name = config.name
+    out = Path(config.out)
+    class_lines = classes(config.clusters, corpus.vocabulary)
+    rows = table.build(settings, corpus)
+    spread = intervals.build(settings, corpus)
+    ratios = table.ratios(rows, settings.yardsticks, spread)
+    counts = read_json(Path(config.data) / "counts.json")
+    learning = curves(settings)
+    in_paper = rows.index.map(settings.printed).to_numpy(dtype=bool)
+    compares = bool(in_paper.any())
+    main_rows, extra = (rows[in_paper], rows[~in_paper]) if compares else (rows, rows[:0])
 
     out.mkdir(parents=True, exist_ok=True)
     for file, frame, options in (
-        (name, shown.round(4), {}),
+        (name, main_rows.round(4), {}),
         ("extra", extra.round(4), {}),
         ("intervals", spread, {"float_format": "%.5f"}),
         ("stream", stream(counts), {"index": False}),
         ("curves", learning, {"float_format": "%.6g"}),
         ("removed", pd.DataFrame(counts.get("removed", {}).get("sentences")), {"index": False, "float_format": "%.2f"}),
-        ("genres", intervals.genres(listed, corpus), {"float_format": "%.4f"}),
+        ("genres", intervals.genres(settings, corpus), {"float_format": "%.4f"}),
         (f"{name}-ratios", ratios, {"float_format": "%.4f"}),
-        ("classes", shown_classes, {"index": False}),
+        ("classes", class_lines, {"index": False}),
     ):
         if len(frame):
             frame.to_csv(out / f"{file}.csv", **options)
-    if len(shown_classes):
-        text = f"# Word classes\n\nSome of them.\n\n{shown_classes.to_markdown(index=False)}\n"
+    if len(class_lines):
+        text = f"# Word classes\n\nSome of them.\n\n{class_lines.to_markdown(index=False)}\n"
         (out / "classes.md").write_text(text, encoding="utf-8")
-    notes = [f"Networks trained by {listed.training}.", HOW_TO_READ, SEVERAL if len(listed.seeds) > 1 else ONE]
+    seeds = SEVERAL_SEEDS if len(settings.seeds) > 1 else ONE_SEED
+    notes = [f"Networks trained by {settings.training}.", TERMS, seeds]
     notes += [SAMPLED] * bool(rows["train_se"].notna().any())
-    notes += filter(None, [listed.note, OTHER_CORPUS if compares and not listed.same_corpus else ""])
-    views = list(views_of(shown, extra, ratios, rows, compares, listed.same_corpus))
+    notes += filter(None, [settings.note, OTHER_CORPUS if compares and not settings.same_corpus else ""])
+    same_corpus = settings.same_corpus
+    views = list(views_of(main_rows, extra, ratios=ratios, rows=rows, compares=compares, same_corpus=same_corpus))
     text = "".join((f"\n{title}:\n\n" if title else "") + markdown(view) for title, _, view in views)
     (out / f"{name}.md").write_text("\n\n".join([*notes, text]) + f"\n{OPTIMISTIC}\n", encoding="utf-8")
     text = "".join((f"\n% {short}\n" if short else "") + latex(view) for _, short, view in views if short is not None)
     (out / f"{name}.tex").write_text("".join(f"% {note}\n" for note in notes) + text, encoding="utf-8")
-    (out / f"{name}.svg").write_text(style.alone(figures.curves(learning, rows, listed.same_corpus)), encoding="utf-8")
+    (out / f"{name}.svg").write_text(style.alone(figures.curves(learning, rows, same_corpus)), encoding="utf-8")
     write_json(out / "metrics.json", rows[["valid_raw", "test_raw"]].round(4).to_dict("index"))
     log.info("%d rows in %s", len(rows), (out / f"{name}.md").resolve())
 
 
 def views_of(
-    shown: pd.DataFrame, extra: pd.DataFrame, ratios: pd.DataFrame, rows: pd.DataFrame, compares: bool, same: bool
+    main_rows: pd.DataFrame,
+    extra: pd.DataFrame,
+    ratios: pd.DataFrame,
+    rows: pd.DataFrame,
+    compares: bool,
+    same_corpus: bool,
 ) -> Iterator[tuple[str, str | None, pd.DataFrame]]:
-    """The tables of the report for readers: title, the title in LaTeX (None: it does not stand there), text.
+    """The tables of the report for readers, each as title, title in LaTeX (None: not in the LaTeX file), and text.
 
-    shown, extra: the rows that the paper prints, and the others; compares: whether it prints any, if not, columns that
-    are then blank are left out; same: whether its corpus is ours.
+    main_rows, extra: the rows that the paper prints, and the others; compares: whether the paper prints any (if not,
+    blank columns are left out); same_corpus: whether the paper's corpus is ours.
     """
-    if same:
-        shown, extra = (each.assign(against=each["test_raw"] / each["paper_test"] - 1) for each in (shown, extra))
-    views = [("", "", laid_out(shown, VIEWS["report"]))]
+    if same_corpus:
+        main_rows, extra = (
+            part.assign(against=part["test_raw"] / part["paper_test"] - 1) for part in (main_rows, extra)
+        )
+    views = [("", "", laid_out(main_rows, VIEWS["report"]))]
     if len(extra):
         views.append(("Not in the paper's table", None, laid_out(extra, VIEWS["report"])))
-    for over, part in ratios.groupby("over", sort=False) if len(ratios) else ():
-        short = f"perplexity over that of {table.label(rows.loc[over])}"
+    for baseline, part in ratios.groupby("over", sort=False) if len(ratios) else ():
+        short = f"perplexity over that of {table.label(rows.loc[baseline])}"
         reached = "; `reached`: both raw ratios are at or below the paper's" if compares else ""
         title = f"P{short[1:]}, on the same tokens; `seen`: those whose word training shows{reached}"
         views.append((title, short, laid_out(part.rename(columns=INTERVALS), VIEWS["ratios"])))
@@ -108,13 +124,13 @@ def views_of(
         yield title, short, view if compares else view.loc[:, (view != "").any()]
 
 
-def curves(listed: Table) -> pd.DataFrame:
-    """Learning curves: a line an epoch of each seed of each network, with name, seed, and the columns of curve.csv: the
-    running training perplexity, and validation perplexity where early stopping reads."""
+def curves(settings: Table) -> pd.DataFrame:
+    """Learning curves: one line per epoch of each seed of each network, indexed by name and seed. Columns as in
+    curve.csv: epoch, running training perplexity, and validation perplexity on the tokens of early stopping."""
     files = {
         (name, seed): folder / "curve.csv"
-        for name, seeds in listed.names.items()
-        for seed, folder in zip(seeds, table.folders_of(listed, name), strict=True)
+        for name, seeds in settings.names.items()
+        for seed, folder in zip(seeds, table.folders_of(settings, name), strict=True)
     }
     parts = [pd.read_csv(file).assign(name=name, seed=seed) for (name, seed), file in files.items() if file.is_file()]
     parts = parts or [pd.DataFrame(columns=["epoch", *figures.PANELS, "name", "seed"])]
@@ -122,8 +138,8 @@ def curves(listed: Table) -> pd.DataFrame:
 
 
 def classes(path: str, vocabulary: list[str]) -> pd.DataFrame:
-    """Some word classes to look at: number, how often the class occurs in training, and its words; empty without a
-    file. Raises InputError for another corpus's."""
+    """A sample of the word classes: number, how often the class occurs in training, and words. Empty without a path.
+    Raises InputError for classes of another vocabulary."""
     if not path:
         return pd.DataFrame()
     words = pd.read_csv(path, keep_default_na=False) if Path(path).is_file() else pd.DataFrame(columns=["word"])
@@ -131,15 +147,15 @@ def classes(path: str, vocabulary: list[str]) -> pd.DataFrame:
         raise InputError(f"clusters={path}: not there, or not classes of this vocabulary; or give clusters= for none")
     grouped = words.groupby("class")
     sizes = grouped["frequency"].sum().sort_values(ascending=False, kind="stable")
-    kept = sizes[grouped.size()[sizes.index] >= SMALLEST]
-    chosen = kept.iloc[np.linspace(0, len(kept) - 1, min(CLASSES, len(kept))).round().astype(int)]
-    lines = [(number, tokens, " ".join(grouped.get_group(number)["word"][:WORDS])) for number, tokens in chosen.items()]
+    large = sizes[grouped.size()[sizes.index] >= SMALLEST]
+    sample = large.iloc[np.linspace(0, len(large) - 1, min(CLASSES, len(large))).round().astype(int)]
+    lines = [(number, tokens, " ".join(grouped.get_group(number)["word"][:WORDS])) for number, tokens in sample.items()]
     return pd.DataFrame(lines, columns=["class", "tokens", "words"])
 
 
 def stream(counts: dict) -> pd.DataFrame:
-    """How many tokens, types and words of vocabulary the corpus has, ours and the paper's, where both are known; and
-    the share of tokens that was left out as repeated, of the whole stream and of the stretch of each split."""
+    """The counts of the corpus that the paper prints (tokens, types, vocabulary and so on), ours and the paper's. And
+    the share of tokens removed as repetitions, from the whole stream and from the part of each split."""
     ours = counts | dict(zip(SPLITS, np.diff(counts["boundaries"]).tolist(), strict=True))
     lines = [{"what": key, "ours": ours[key], "paper": value} for key, value in counts["paper"].items()]
     shares = counts["removed"]["shares"] if "removed" in counts else {}

@@ -1,4 +1,4 @@
-"""Stage shortlist: an energy network that scores only the words that the trigram finds likeliest (NIPS 2000)."""
+"""Stage shortlist: an energy network that scores only the likeliest words of the trigram (NIPS 2000)."""
 
 from pathlib import Path
 
@@ -26,11 +26,19 @@ def main(config: Shortlist) -> None:
     if not network.in_pairs:
         raise InputError(f"network={config.network}: short lists are for the families that score pairs, as energy does")
     with recorded("shortlist", config, corpus) as run, Bar(config.name) as bar:
-        trigram, raw = make(config.ngram, corpus.train, corpus.valid, corpus.vocabulary), {}
+        trigram = make(config.ngram, train=corpus.train, valid=corpus.valid, vocabulary=corpus.vocabulary)
+        raw = {}
         for split in ("valid", "test"):
-            of_split = corpus.ids(split), corpus.before(split), corpus.mark
             bar.begin(len(corpus.ids(split)), split)
-            raw[split], seconds = shortlist.score(network, trigram, *of_split, config.size, bar)
+            raw[split], seconds = shortlist.score(
+                network,
+                trigram,
+                ids=corpus.ids(split),
+                before=corpus.before(split),
+                mark=corpus.mark,
+                size=config.size,
+                watch=bar,
+            )
             run.costs |= {key: run.costs.get(key, 0.0) + value for key, value in seconds.items()}
         write_predictions(Path(config.out), corpus, raw)
 

@@ -1,5 +1,6 @@
-"""Stage streams: which stream of words did the authors use? The counts of the free corpus by many interpretations,
-beside the counts that the paper prints; and, as a check, n-gram perplexities of the nearest."""
+"""Stage streams: which stream of words did the authors use? The free corpus can become a stream in many ways, called
+interpretations. Their counts stand beside those that the paper prints. As a check, n-grams are trained on the
+interpretations with the nearest counts."""
 
 import logging
 from collections.abc import Sequence
@@ -25,53 +26,59 @@ from pipeline.running import app
 from pipeline.running.progress import Bar
 
 COUNTS = ["tokens", "types", "vocabulary"]
-PAPER = "the paper"  # the row of what it prints
+PAPER = "the paper"  # the name of the row with the paper's figures
 
 log = logging.getLogger(__name__)
 
 
 def main(config: Streams) -> None:
     """Writes streams.csv and .md, streams-perplexity.csv and .md into config.out."""
-    corpus, out = config.corpus, Path(config.out)
+    corpus = config.corpus
+    out = Path(config.out)
     with Bar(corpus.name, "B") as bar:
         texts = [list(pieces) for _, pieces in reader(corpus.format).texts(corpus, bar)]
-    counted = table(texts, config.interpretations, corpus)
-    nearest = counted["name"].iloc[1 : 1 + config.checked].tolist()
-    chosen = {each.name: each for each in config.interpretations if each.name in {*nearest, *config.also}}
-    ordered = [chosen[name] for name in counted["name"] if name in chosen]
-    printed = read_tables(Path(config.tables))[config.printed]
-    checked = perplexities(texts, ordered, corpus, {name: _settings(name) for name in config.ngrams}, printed)
+    counts = table(texts, config.interpretations, corpus)
+    nearest = counts["name"].iloc[1 : 1 + config.checked].tolist()
+    by_name = {choice.name: choice for choice in config.interpretations if choice.name in {*nearest, *config.also}}
+    check = perplexities(
+        texts,
+        [by_name[name] for name in counts["name"] if name in by_name],
+        corpus,
+        ngrams={name: _settings(name) for name in config.ngrams},
+        paper=read_tables(Path(config.tables))[config.printed],
+    )
     out.mkdir(parents=True, exist_ok=True)
-    counted.round(6).to_csv(out / "streams.csv", index=False)
-    checked.round(4).to_csv(out / "streams-perplexity.csv", index=False)
-    (out / "streams.md").write_text(streams_text.counts(counted), encoding="utf-8")
-    (out / "streams-perplexity.md").write_text(streams_text.perplexities(checked), encoding="utf-8")
+    counts.round(6).to_csv(out / "streams.csv", index=False)
+    check.round(4).to_csv(out / "streams-perplexity.csv", index=False)
+    (out / "streams.md").write_text(streams_text.counts(counts), encoding="utf-8")
+    (out / "streams-perplexity.md").write_text(streams_text.perplexities(check), encoding="utf-8")
     log.info("%d interpretations in %s", len(config.interpretations), out / "streams.md")
 
 
 def table(texts: list[list[Piece]], interpretations: Sequence[Interpretation], corpus: Corpus) -> pd.DataFrame:
-    """A row an interpretation after that of the paper: name, the choices, tokens, types, vocabulary, the relative
-    deviation of each from the paper's (`tokens_off`) and the largest absolute one (`largest_off`), by which rows are
-    sorted."""
+    """The paper's row, then one row per interpretation: name, the choices, tokens, types, vocabulary; `tokens_off` and
+    so on, the relative deviations from the paper's counts; and `largest_off`, the largest absolute deviation, by which
+    rows are sorted."""
     rows = [{"name": PAPER} | {key: corpus.paper[key] for key in COUNTS}]
-    for chosen in interpretations:
-        words, ids, types = coded(texts, chosen, corpus.rare)
+    for choice in interpretations:
+        words, ids, types = encode(texts, choice, corpus.rare)
         counts = {"tokens": len(ids), "types": types, "vocabulary": len(words)}
-        rows.append(chosen.model_dump() | {"marks": " and ".join(chosen.marks) or "none"} | counts)
-    counted = pd.DataFrame(rows)[[*Interpretation.model_fields, *COUNTS]].fillna("")
+        rows.append(choice.model_dump() | {"marks": " and ".join(choice.marks) or "none"} | counts)
+    frame = pd.DataFrame(rows)[[*Interpretation.model_fields, *COUNTS]].fillna("")
     for key in COUNTS:
-        counted[f"{key}_off"] = counted[key] / corpus.paper[key] - 1
-    counted["largest_off"] = counted[[f"{key}_off" for key in COUNTS]].abs().max(axis=1)
-    return counted.sort_values("largest_off", kind="stable", ignore_index=True)
+        frame[f"{key}_off"] = frame[key] / corpus.paper[key] - 1
+    frame["largest_off"] = frame[[f"{key}_off" for key in COUNTS]].abs().max(axis=1)
+    return frame.sort_values("largest_off", kind="stable", ignore_index=True)
 
 
-def coded(texts: list[list[Piece]], chosen: Interpretation, rare: int) -> tuple[list[str], np.ndarray, int]:
-    """An interpretation's vocabulary, its stream (T,) in ids and its number of types, as preprocess has them."""
+def encode(texts: list[list[Piece]], choice: Interpretation, rare: int) -> tuple[list[str], np.ndarray, int]:
+    """The vocabulary of an interpretation, its stream of word ids (T,), and its number of types, as the stage
+    preprocess would make them."""
     types = vocabulary.Types()
-    for words in words_of(texts, chosen):
+    for words in words_of(texts, choice):
         types.add(words)
     names, codes = types.coded()
-    return vocabulary.build(names, codes, len(codes), rare)
+    return vocabulary.build(names, codes, len(codes), rare=rare)
 
 
 def perplexities(
@@ -79,39 +86,41 @@ def perplexities(
     interpretations: Sequence[Interpretation],
     corpus: Corpus,
     ngrams: dict[str, NgramModel],
-    printed: Table,
+    paper: Table,
 ) -> pd.DataFrame:
-    """A row an interpretation after that of the paper: name, the perplexity of each n-gram on each split
-    (`kn3-srilm_valid`) where the paper prints one, as the model gives it; its perplexity on validation over that
-    on test (`kn3-srilm_ratio`); and its largest absolute deviation from the paper's on both (`kn3-srilm_off`)."""
-    paper = {f"{name}_{split}": getattr(printed.rows[name], split) for name in ngrams for split in SPLITS}
-    rows = [{"name": PAPER} | {key: value for key, value in paper.items() if value is not None}]
-    for chosen in interpretations:
-        words, ids, _ = coded(texts, chosen, corpus.rare)
+    """The paper's row, then one row per interpretation: name, and for each n-gram, such as kn3-srilm,
+
+    - `kn3-srilm_valid` and so on: its raw perplexity on each split for which the paper prints one;
+    - `kn3-srilm_ratio`: its perplexity on validation over that on test;
+    - `kn3-srilm_off`: its largest absolute deviation from the paper's figures, of validation and test.
+    """
+    figures = {f"{name}_{split}": getattr(paper.rows[name], split) for name in ngrams for split in SPLITS}
+    rows = [{"name": PAPER} | {key: value for key, value in figures.items() if value is not None}]
+    for choice in interpretations:
+        words, ids, _ = encode(texts, choice, corpus.rare)
         ends = [int(corpus.train), int(corpus.train + corpus.valid)]
         splits = dict(zip(SPLITS, np.split(ids, ends), strict=True))
-        row = {"name": chosen.name}
+        row = {"name": choice.name}
         for name, ngram in ngrams.items():
-            model = make(ngram, splits["train"], splits["valid"], words)
+            model = make(ngram, train=splits["train"], valid=splits["valid"], vocabulary=words)
             for split in (split for split in SPLITS if f"{name}_{split}" in rows[0]):
                 row[f"{name}_{split}"] = perplexity(model.log_probabilities(before(splits, split), splits[split]))
         rows.append(row)
-        log.info("%s: %s", chosen.name, ", ".join(f"{key} {value:.1f}" for key, value in row.items() if key != "name"))
-    return _compared(pd.DataFrame(rows), [*ngrams])
+        log.info("%s: %s", choice.name, ", ".join(f"{key} {value:.1f}" for key, value in row.items() if key != "name"))
+    return _with_comparisons(pd.DataFrame(rows), [*ngrams])
 
 
-def _compared(checked: pd.DataFrame, ngrams: Sequence[str]) -> pd.DataFrame:
-    """With each n-gram's largest absolute deviation from the first row, on validation and test, and its perplexity on
-    validation over that on test."""
+def _with_comparisons(frame: pd.DataFrame, ngrams: Sequence[str]) -> pd.DataFrame:
+    """The frame with the columns `_ratio` and `_off` of each n-gram; the paper's row is the first."""
     for name in ngrams:
-        scored = checked[[f"{name}_valid", f"{name}_test"]]
-        checked[f"{name}_ratio"] = checked[f"{name}_valid"] / checked[f"{name}_test"]
-        checked[f"{name}_off"] = (scored / scored.iloc[0] - 1).abs().max(axis=1)
-    return checked
+        figures = frame[[f"{name}_valid", f"{name}_test"]]
+        frame[f"{name}_ratio"] = frame[f"{name}_valid"] / frame[f"{name}_test"]
+        frame[f"{name}_off"] = (figures / figures.iloc[0] - 1).abs().max(axis=1)
+    return frame
 
 
 def _settings(name: str) -> NgramModel:
-    """An entry of conf/ngrams.yaml over the values that conf/ngram.yaml has for what it leaves out."""
+    """An entry of conf/ngrams.yaml, with the defaults of conf/ngram.yaml for the keys that it lacks."""
     base = groups.loaded(groups.CONF / "ngram.yaml")["ngram"]
     return NgramModel.model_validate({**base, **groups.composed("ngram", name)})
 

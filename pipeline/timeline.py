@@ -1,5 +1,5 @@
-"""Stage timeline: what came after the paper, a model a line in the order of the years, as table and picture; and how
-much of the way from the first to the best each step went."""
+"""Stage timeline: models that came after the paper, one line per model in the order of years, as a table and a figure.
+A second table shows how much each step contributed to the way from the first model to the best."""
 
 import logging
 from pathlib import Path
@@ -14,78 +14,84 @@ from pipeline.reporting import costs, figures, style, table
 from pipeline.reporting.views import VIEWS, laid_out, markdown
 from pipeline.running import app
 
-EFFORT = ["parameters", "context", "minutes", "trials"]  # of a model: its size, and what it took
+EFFORT = ["parameters", "context", "minutes", "trials"]  # a model's size, and the cost of training and search
 
 log = logging.getLogger(__name__)
 
 
 def main(config: Timeline) -> None:
     """Writes timeline.csv, .md and .svg, steps.csv and .md into config.out."""
-    built, out = lines(config), Path(config.out)
-    walked = steps(built)
+    models = lines(config)
+    step_lines = steps(models)
+    out = Path(config.out)
     out.mkdir(parents=True, exist_ok=True)
-    built.drop(columns="step").round(4).to_csv(out / "timeline.csv")
-    walked.round(4).to_csv(out / "steps.csv", index=False)
-    text = markdown(laid_out(built.drop(columns=["valid_raw_sd", "test_raw_sd"]), VIEWS["timeline"]))
+    models.drop(columns="step").round(4).to_csv(out / "timeline.csv")
+    step_lines.round(4).to_csv(out / "steps.csv", index=False)
+    text = markdown(laid_out(models.drop(columns=["valid_raw_sd", "test_raw_sd"]), VIEWS["timeline"]))
     (out / "timeline.md").write_text(text, encoding="utf-8")
-    (out / "steps.md").write_text(markdown(laid_out(walked, VIEWS["steps"])), encoding="utf-8")
-    (out / "timeline.svg").write_text(style.alone(figures.timeline(built)), encoding="utf-8")
-    log.info("%d models in %s", len(built), out / "timeline.md")
+    (out / "steps.md").write_text(markdown(laid_out(step_lines, VIEWS["steps"])), encoding="utf-8")
+    (out / "timeline.svg").write_text(style.alone(figures.timeline(models)), encoding="utf-8")
+    log.info("%d models in %s", len(models), out / "timeline.md")
 
 
 def lines(config: Timeline) -> pd.DataFrame:
-    """A line for each row with a year: year, source, kind, the table's figures, core-minutes of a training or of
-    adapting, trials on validation that chose the settings, and ratios of the raw figures to the yardstick of the first
-    table, with the intervals that the row's own table has."""
-    registry, reports = read_tables(Path(config.tables)), Path(config.reports)
+    """One line per row with a year: year, source, kind, and the table's figures; CPU minutes of a training or of
+    adapting; trials on validation that chose the settings; and ratios of the raw figures to the baseline (`yardstick`)
+    in the first table, with the intervals of the row's own table.
+
+    Raises InputError for a baseline, a row or a search that is not there.
+    """
+    registry = read_tables(Path(config.tables))
+    reports = Path(config.reports)
     tables = {name: table.read_rows(reports, registry[name]) for name in config.of}
-    first, spent = tables[config.of[0]], costs.read(reports / "costs.csv")
+    first = tables[config.of[0]]
+    costs_of_items = costs.read(reports / "costs.csv")
     if config.yardstick not in first.index:
         raise InputError(f"yardstick={config.yardstick}: choose a row of {registry[config.of[0]].csv}")
-    shown = [f"{split}{end}" for split in table.BOTH for end in ("_raw", "_raw_sd", "", "_sd")]
+    figure_columns = [f"{split}{end}" for split in table.EVAL_SPLITS for end in ("_raw", "_raw_sd", "", "_sd")]
     parts = []
     for name, rows in tables.items():
-        listed = registry[name]
-        dated = {name: row for name, row in listed.rows.items() if row.year}
-        if missing := dated.keys() - set(rows.index):
+        settings = registry[name]
+        dated_rows = {name: row for name, row in settings.rows.items() if row.year}
+        if missing := dated_rows.keys() - set(rows.index):
             names = ", ".join(sorted(missing))
-            raise InputError(f"{listed.csv} has no row {names}: run the stage report of {listed.dvc}")
-        part = rows.loc[[*dated]].reindex(columns=["row", "seeds", "parameters", "context", *shown])
-        part["minutes"] = costs.minutes(spent, name)
-        part["trials"] = [sum(trials(reports, grid) for grid in row.search) or None for row in dated.values()]
-        part["row"] += f", {listed.short}" if listed.short else ""
+            raise InputError(f"{settings.csv} has no row {names}: run the stage report of {settings.dvc}")
+        part = rows.loc[[*dated_rows]].reindex(columns=["row", "seeds", "parameters", "context", *figure_columns])
+        part["minutes"] = costs.minutes(costs_of_items, name)
+        part["trials"] = [sum(trials(reports, grid) for grid in row.search) or None for row in dated_rows.values()]
+        part["row"] += f", {settings.short}" if settings.short else ""
         for key in ("year", "source", "kind", "step"):
-            part[key] = [getattr(row, key) for row in dated.values()]
+            part[key] = [getattr(row, key) for row in dated_rows.values()]
         for split, ratio in (("valid", f"valid_to_{config.yardstick}"), ("test", f"to_{config.yardstick}")):
             part[f"{split}_ratio"] = part[f"{split}_raw"] / first.loc[config.yardstick, f"{split}_raw"]
             for end in table.ENDS:
                 part[f"{split}_ratio_{end}"] = rows.get(f"{ratio}_{end}", np.nan)
-        parts.append(part.rename(index={name: row.point or name for name, row in dated.items()}))
-    ratios = [f"{split}_ratio{end}" for split in table.BOTH for end in ("", "_low", "_high")]
-    built = pd.concat(parts)[["row", "year", "source", "kind", "seeds", *EFFORT, *shown, "step", *ratios]]
-    built = built.astype({"parameters": "Int64", "trials": "Int64"}).round({"minutes": 1})
-    return built.sort_values(["year", "test"], ascending=[True, False], kind="stable")
+        parts.append(part.rename(index={name: row.point or name for name, row in dated_rows.items()}))
+    ratios = [f"{split}_ratio{end}" for split in table.EVAL_SPLITS for end in ("", "_low", "_high")]
+    models = pd.concat(parts)[["row", "year", "source", "kind", "seeds", *EFFORT, *figure_columns, "step", *ratios]]
+    models = models.astype({"parameters": "Int64", "trials": "Int64"}).round({"minutes": 1})
+    return models.sort_values(["year", "test"], ascending=[True, False], kind="stable")
 
 
 def trials(reports: Path, grid: str) -> int:
-    """How many trainings a search made, by its name in conf/searches.yaml."""
+    """The number of trainings of a search. grid: its name in conf/searches.yaml."""
     file = reports / "searches" / f"{grid}.csv"
     if not file.is_file():
         raise InputError(f"no {file}, which a row's `search` names: run `make search GRID={grid}`")
     return len(pd.read_csv(file))
 
 
-def steps(built: pd.DataFrame) -> pd.DataFrame:
-    """The way from the first model over those that end a step: the perplexity (with share) there, and the step's share
-    of the way in the logarithm of perplexity."""
-    # Not by year: a recipe's may be later.
-    ends = built[built["step"] != ""].sort_values("valid", ascending=False, kind="stable")
-    path = pd.concat([built.iloc[:1], ends])
-    walked = pd.DataFrame({"what": ends["step"], "from": path["row"].to_numpy()[:-1], "to": ends["row"]})
-    for split in table.BOTH:
-        went = -np.diff(np.log(path[split]))
-        walked = walked.assign(**{split: ends[split], f"{split}_share": went / went.sum()})
-    return walked
+def steps(models: pd.DataFrame) -> pd.DataFrame:
+    """The way from the first model to the best, over the models that end a step: their perplexity, corrected for unseen
+    words, and each step's share of the way in the logarithm of perplexity."""
+    # By perplexity, not by year: the recipe of an earlier model may have a later year.
+    ends = models[models["step"] != ""].sort_values("valid", ascending=False, kind="stable")
+    path = pd.concat([models.iloc[:1], ends])
+    frame = pd.DataFrame({"what": ends["step"], "from": path["row"].to_numpy()[:-1], "to": ends["row"]})
+    for split in table.EVAL_SPLITS:
+        gains = -np.diff(np.log(path[split]))
+        frame = frame.assign(**{split: ends[split], f"{split}_share": gains / gains.sum()})
+    return frame
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ from pipeline.running.processes import Ranks, joined
 from pipeline.running.progress import Bar
 from pipeline.running.stage import recorded
 
-STATE = "state.pt"  # a checkpoint of the end, for a training that goes on from there
+STATE = "state.pt"  # the checkpoint at the end, from which a longer training can go on
 
 log = logging.getLogger(__name__)
 
@@ -49,87 +49,117 @@ def main(config: Train) -> None:
 
 
 def _check_device(device: str) -> None:
-    """Raises InputError for a device that is not there."""
+    """Raises InputError if the device can't be used."""
     try:
         torch.zeros(1, device=device).item()
-    except Exception as error:  # each kind of device has its own
-        said = str(error).split("\n")[0][:150] or type(error).__name__
-        raise InputError(f"device={device}: it can't be used here: {said}; use device=cpu") from error
+    except Exception as error:  # each kind of device raises an exception of its own
+        message = str(error).split("\n")[0][:150] or type(error).__name__
+        raise InputError(f"device={device}: it can't be used here: {message}; use device=cpu") from error
 
 
 def _run(config: Train, ranks: Ranks) -> None:
     corpus = read_corpus(config.data)
     features = _read_features(config.features) if config.features else None
-    made, data, out = describe("train", config, corpus.counts["digest"]), Path(config.data), Path(config.out)
-    what = asdict(made) | {"processes": asdict(ranks)}
-    what |= {"features": digest(features)} if config.features else {}
+    record = describe("train", config, corpus.counts["digest"])
+    data = Path(config.data)
+    out = Path(config.out)
+    settings = asdict(record) | {"processes": asdict(ranks)}
+    settings |= {"features": digest(features)} if config.features else {}
     code = checkpoint.code_of(config.model.family, config.parallel)
-    with checkpoint.claim(Path(config.checkpoints), what, code) as path:
-        if _is_there(made, out, Path(config.timing), path.stem):
+    with checkpoint.claim(Path(config.checkpoints), settings, code) as path:
+        if _is_trained(record, out=out, timing=Path(config.timing), training=path.stem):
             log.info("%s: trained when this grid ran before", out)
-            with tracking.running(made, data, path.stem, again=True) as run:
-                run.call(tracking.log, out, data, {})
+            with tracking.running(record, data, training=path.stem, finished=True) as run:
+                run.call(lambda: tracking.log(out, data, cost={}))
             return
-        earlier = 0, 0.0  # epochs and seconds of another training, which this one goes on from
+        # Epochs and seconds of the training from which this one goes on.
+        earlier_epochs = 0
+        earlier_seconds = 0.0
         if config.resume:
             state = _state_of(config, corpus)
             progress = Progress(**checkpoint.read_state(state)["progress"])
-            earlier = progress.epoch, progress.seconds
+            earlier_epochs = progress.epoch
+            earlier_seconds = progress.seconds
             if not path.is_file():
                 shutil.copyfile(state, path)
-        wanted = config.score_train if config.seed == 0 else False  # of training: all, none, or so many tokens
-        splits = ["valid", "test"] + ["train"] * (wanted is True)
-        with recorded("train", config, corpus, ranks.first, path.stem) as run, logging_redirect_tqdm():
+        score_train = config.score_train if config.seed == 0 else False  # all, none, or a number of tokens
+        splits = ["valid", "test"] + ["train"] * (score_train is True)
+        with (
+            recorded("train", config, corpus, first=ranks.first, training=path.stem) as run,
+            logging_redirect_tqdm(),
+        ):
             file = checkpoint.Checkpoint(path, config.checkpoint_seconds, ranks)
-            with checkpoint.noting_signals(), Shown(config, ranks, file, run) as watch:
-                what = corpus.splits, len(corpus.vocabulary), corpus.mark, config.model, config.recipe
-                how = config.seed, ranks.device, config.parallel
-                trained = train(*what, *how, splits, watch, features)
-                scoring, more = watch.began, {}
-                if ranks.first and not isinstance(wanted, bool):
-                    watch.begin(wanted, "scoring training")
-                    what = config.model, trained.weights, len(corpus.vocabulary), corpus.train, corpus.mark
-                    more = training_perplexity.sampled(*what, wanted, watch.advance)
+            with checkpoint.noting_signals(), TrainingWatch(config, ranks=ranks, file=file, run=run) as watch:
+                trained = train(
+                    corpus.splits,
+                    vocabulary=len(corpus.vocabulary),
+                    mark=corpus.mark,
+                    model=config.model,
+                    recipe=config.recipe,
+                    seed=config.seed,
+                    device=ranks.device,
+                    parallel=config.parallel,
+                    splits=splits,
+                    watch=watch,
+                    features=features,
+                )
+                scoring_start = watch.start
+                train_figures = {}
+                if ranks.first and not isinstance(score_train, bool):
+                    watch.begin(score_train, "scoring training")
+                    train_figures = training_perplexity.sampled(
+                        config.model,
+                        weights=trained.weights,
+                        vocabulary=len(corpus.vocabulary),
+                        train=corpus.train,
+                        mark=corpus.mark,
+                        tokens=score_train,
+                        progress=watch.advance,
+                    )
             if ranks.first:
-                _write(config, corpus, trained, more)
+                _write(config, corpus=corpus, trained=trained, figures=train_figures)
                 if config.keep_state:
                     shutil.copyfile(path, Path(config.out, STATE))
-                # In all processes, where one took up the work of a killed one.
-                epochs, training = trained.progress.epoch - earlier[0], trained.progress.seconds - earlier[1]
+                # Epochs and seconds of all processes that took part in this training, killed ones too.
+                epochs = trained.progress.epoch - earlier_epochs
+                seconds = trained.progress.seconds - earlier_seconds
                 run.costs |= {
-                    "seconds": training + time.perf_counter() - scoring,
-                    "training_seconds": training,
-                    "words_per_second": epochs * len(corpus.train) / training,
+                    "seconds": seconds + time.perf_counter() - scoring_start,
+                    "training_seconds": seconds,
+                    "words_per_second": epochs * len(corpus.train) / seconds,
                 }
         ranks.wait()  # no process removes its checkpoint before the first has written the results
 
 
-def _is_there(made: Record, out: Path, timing: Path, training: str) -> bool:
-    """Whether an earlier run of the same grid has left the result of this very training, by this very code."""
-    whole = timing.is_file() and (out / FILE).is_file() and read(out) == made
-    return whole and read_json(timing).get("training") == training and HydraConfig.get().mode == RunMode.MULTIRUN
+def _is_trained(record: Record, out: Path, timing: Path, training: str) -> bool:
+    """Whether `out` has the result of exactly this training, by the same code, from an earlier run of the grid."""
+    complete = timing.is_file() and (out / FILE).is_file() and read(out) == record
+    return complete and read_json(timing).get("training") == training and HydraConfig.get().mode == RunMode.MULTIRUN
 
 
-class Shown(Bar, Watch):
-    """A training as people see it: a progress bar and a line an epoch, in MLflow too; and as files: the checkpoint. Its
-    methods are those of Watch and Watcher."""
+class TrainingWatch(Bar, Watch):
+    """Shows a training as a progress bar with a line for each epoch, logs the learning curve in MLflow, and writes the
+    checkpoint. For the methods see Watch and Watcher."""
 
     def __init__(self, config: Train, ranks: Ranks, file: checkpoint.Checkpoint, run: tracking.Run):
-        super().__init__(config.name, shown=ranks.first)
-        self.reading = "with share" if config.recipe.stopping_share else "raw"
-        self.file, self.run, self.began, self.done = file, run, time.perf_counter(), Progress()
+        super().__init__(config.name, visible=ranks.first)
+        self.kind = "with share" if config.recipe.stopping_share else "raw"  # of the validation perplexity
+        self.file = file
+        self.run = run
+        self.start = time.perf_counter()  # of the part of the work that is under way
+        self.saved = Progress()  # of the last checkpoint
 
     def resume(self) -> dict | None:
         state = self.file.read()
         if state is not None:
-            self.done = Progress(**state["progress"])
-            log.info("resuming after epoch %d, step %d", self.done.epoch, self.done.step)
+            self.saved = Progress(**state["progress"])
+            log.info("resuming after epoch %d, step %d", self.saved.epoch, self.saved.step)
         return state
 
-    def begin(self, amount: int, what: str = "", done: int = 0) -> None:
-        self.bar.total = self.bar.n  # early stopping may have ended the one before
-        super().begin(amount, what, done)
-        self.began = time.perf_counter()
+    def begin(self, amount: int, title: str = "", done: int = 0) -> None:
+        self.bar.total = self.bar.n  # early stopping may have ended the part before
+        super().begin(amount, title, done)
+        self.start = time.perf_counter()
 
     def advance(self, amount: int) -> None:
         super().advance(amount)
@@ -144,25 +174,29 @@ class Shown(Bar, Watch):
     def epoch(self, epoch: Epoch) -> None:
         log.info(
             "epoch %d: training %.1f (running), validation %.1f (%s, on %s tokens of it)",
-            *(epoch.epoch, epoch.train_perplexity, epoch.valid_perplexity, self.reading, f"{epoch.valid_tokens:,}"),
+            epoch.epoch,
+            epoch.train_perplexity,
+            epoch.valid_perplexity,
+            self.kind,
+            f"{epoch.valid_tokens:,}",
         )
-        self.run.call(tracking.log_curve, self.run.id, self.done.curve)  # with this one, as `save` came first
+        self.run.call(tracking.log_curve, self.run.id, self.saved.curve)  # has this epoch, since `save` came first
 
     def save(self, state: dict) -> None:
         self.file.write(state)
-        self.done = Progress(**state["progress"])
+        self.saved = Progress(**state["progress"])
 
     def look(self, save: Callable[[], None]) -> None:
         if self.file.tick(save):
             raise self._stopped()
 
     def _stopped(self) -> KeyboardInterrupt:
-        place = f"after epoch {self.done.epoch}, step {self.done.step}; the state is saved in {self.file.path}"
+        place = f"after epoch {self.saved.epoch}, step {self.saved.step}; the state is saved in {self.file.path}"
         return KeyboardInterrupt(f"{place}; repeat the command to resume from there")
 
 
 def _state_of(config: Train, corpus: Corpus) -> Path:
-    """The state at the end of the training that this one goes on from, which has fewer epochs and all else the same."""
+    """The final state of the training from which this one goes on: it may differ only in epochs and patience."""
     folder = Path(config.resume)
     if not (folder / STATE).is_file():
         raise InputError(f"resume={folder}: it has no {STATE}; train with keep_state=true first")
@@ -171,24 +205,25 @@ def _state_of(config: Train, corpus: Corpus) -> Path:
             f"resume={folder}: the rate of recipe.schedule={config.recipe.schedule} follows from recipe.epochs, so no "
             "other can be trained on"
         )
-    made = read(folder)
-    check_corpus(made, folder, corpus)
-    runs = made, describe("train", config, corpus.counts["digest"])
-    theirs, ours = (dict(tracking.flattened({"seed": run.seed, **run.config})) for run in runs)
-    keys = [key for key in theirs | ours if key.startswith(("seed", "features", "model.", "recipe."))]
+    earlier = read(folder)
+    check_corpus(earlier, folder, corpus)
+    records = (earlier, describe("train", config, corpus.counts["digest"]))
+    before, now = (dict(tracking.flattened({"seed": record.seed, **record.config})) for record in records)
+    keys = [key for key in before | now if key.startswith(("seed", "features", "model.", "recipe."))]
     free = ("recipe.epochs", "recipe.patience")
-    if differ := [key for key in keys if theirs.get(key) != ours.get(key) and key not in free]:
+    if differences := [key for key in keys if before.get(key) != now.get(key) and key not in free]:
         raise InputError(
-            f"resume={folder}: trained with another {', '.join(differ)}; only its epochs and patience may differ"
+            f"resume={folder}: trained with another {', '.join(differences)}; only its epochs and patience may differ"
         )
     return folder / STATE
 
 
-def _write(config: Train, corpus: Corpus, trained: Trained, more: dict[str, float]) -> None:
-    """The files of the result, and its figure for the log; more: what stands in metrics.json too."""
-    out, size = Path(config.out), sum(tensor.numel() for tensor in trained.weights.values())
+def _write(config: Train, corpus: Corpus, trained: Trained, figures: dict[str, float]) -> None:
+    """Writes the files of the result, and logs its size. figures: further values for metrics.json."""
+    out = Path(config.out)
+    size = sum(tensor.numel() for tensor in trained.weights.values())
     context = {} if registry.family(config.model.family).unbounded else {"context": config.model.n - 1}
-    write_predictions(out, corpus, trained.scored, more | {"parameters": size} | context)
+    write_predictions(out, corpus, raw=trained.scored, figures=figures | {"parameters": size} | context)
     save_file(trained.weights, out / "weights.safetensors")
     pd.DataFrame(trained.progress.curve).to_csv(out / "curve.csv", index=False)
     log.info("%s, seed %d: %s free parameters", config.name, config.seed, f"{size:,}")

@@ -66,7 +66,7 @@ def architecture(
     n: int, h: int, m: int, direct=False, family="feedforward", indexed=False, activation="tanh", **deep
 ) -> Architecture:
     """The shape of a network; of the keys below `deep` that its family has, those that are not given are 0, or 1."""
-    deep = {key: int(key in ("layers", "heads")) for key in registry.family(family).deep} | deep
+    deep = {key: int(key in ("layers", "heads")) for key in registry.family(family).deep_keys} | deep
     given = {"direct": direct, "family": family, "indexed": indexed, "activation": activation}
     return Architecture(n=n, h=h, m=m, deep=deep or None, **given)
 
@@ -131,12 +131,13 @@ def make_results(root: Path, few: Path) -> None:
             run(stage, *words(root, stage, root / out, timing, *more))
 
 
-def noised(data: Path, folder: Path, *splits: str) -> Path:
-    """A folder with the corpus of another, and noise in the place of some splits."""
+def noised(data: Path, folder: Path, *splits: str, start: int = 0) -> Path:
+    """A folder with the corpus of another, and noise in the place of some splits, from a token on."""
     corpus, random = read_corpus(data), np.random.default_rng(0)
-    noise = {
-        split: random.integers(len(corpus.vocabulary), size=len(corpus.ids(split)), dtype=np.int32) for split in splits
-    }
+    noise = {}
+    for split in splits:
+        drawn = random.integers(len(corpus.vocabulary), size=len(corpus.ids(split)), dtype=np.int32)
+        noise[split] = np.concatenate([corpus.ids(split)[:start], drawn[start:]])
     counts = corpus.counts | {"digest": digest(*(corpus.splits | noise).values())}
     write_corpus(folder, dataclasses.replace(corpus, **noise, counts=counts))
     return folder

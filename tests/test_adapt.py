@@ -97,11 +97,11 @@ def test_dynamic_evaluation_knows_nothing_of_what_comes(learner, stream):
 )
 def test_no_choice_hangs_on_test(network, stream, way, given):
     """Training and validation repeat themselves, which wants a high rate. Test does so too, or has words as the
-    network's biases draw them, which wants a low one."""
+    network's biases draw them, which wants a low one, and ten times as many as validation: it would outvote it."""
     asked = settings("adapt", "network=lstm", f"adapt={way}", *(f"adapt.{each}" for each in given)).adapt
     repeated, biases = np.tile(stream[:16], 20), network.b.detach().double().softmax(0).numpy()
     results = []
-    for test in (repeated, np.random.default_rng(1).choice(V, 320, p=biases).astype(np.int32)):
+    for test in (repeated, np.random.default_rng(1).choice(V, 10 * len(repeated), p=biases).astype(np.int32)):
         ids = {"train": repeated, "valid": repeated, "test": test}
         raw = {split: network.score(ids[split], repeated, MARK) for split in ("valid", "test")}
         what = asked, network, ids, MARK

@@ -111,7 +111,7 @@ def test_a_family_says_what_it_has(monkeypatch, tmp_path):
     monkeypatch.setattr(registry.families, "__path__", [*registry.families.__path__, str(tmp_path)])
     with pytest.raises(InputError, match=r"broken\.py: ModuleNotFoundError: No module named 'nothing_of_this_name'"):
         check_family(shape(family="broken"))
-    assert check_family(shape(family="wide")).has == ("direct", "activation")  # a family may be a subclass of another
+    assert check_family(shape(family="wide")).options == ("direct", "activation")  # a family may subclass another
 
 
 READERS = {"model": "train", "recipe": "train", "corpus": "preprocess", "table": "report"}  # else the group's own name

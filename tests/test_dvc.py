@@ -119,7 +119,7 @@ HARMLESS = {
     "pipeline/running/tracking.py": ('"nplm.group"', '"nplm.groups"'),
     "pipeline/config/recipe.py": ("Adam's, above zero", "Adam's, above nothing"),
     "pipeline/webpage/page.md.j2": ("Does it replicate", "Does it hold"),
-    "pipeline/running/progress.py": ('"unit_scale": True', '"unit_scale": False'),
+    "pipeline/running/progress.py": ("unit_scale=True", "unit_scale=False"),
     "pipeline/core/families/of_ones_own.py": ("", '"""A new family."""\n'),
     "pipeline/commands/new.py": ("", '"""A new command."""\n'),
     "pipeline/core/readers/csv.py": ("", '"""A new reader."""\n'),

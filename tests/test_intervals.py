@@ -13,14 +13,15 @@ from pipeline.reporting import intervals, resampling
 
 @pytest.fixture(scope="module")
 def made(few, tmp_path_factory):
-    """Predictions on the twenty texts: a with two seeds, b with one, each word of b's half as likely; a alone
+    """Predictions on the twenty texts: a with two seeds, b with one, b's words less likely, the later the less; a alone
     has scored training."""
     folder, corpus = tmp_path_factory.mktemp("predictions"), read_corpus(few)
     random = np.random.default_rng(0)
     for name, shift in (("a/0", 0.0), ("a/1", 0.2), ("b/0", -np.log(2))):
         (folder / name / "raw").mkdir(parents=True)
         for split in ("valid", "test"):
-            drawn = random.normal(-5, 0.1, len(corpus.ids(split))) + shift
+            rising = np.linspace(0, 2, len(corpus.ids(split)))  # so that texts and genres, of unequal size, differ
+            drawn = random.normal(-5, 0.1, len(rising)) + rising + shift * rising
             np.save(folder / name / "raw" / f"{split}.npy", drawn.astype(np.float32))
     np.save(folder / "a" / "0" / "raw" / "train.npy", np.full(len(corpus.train), -4, dtype=np.float32))
     return folder

@@ -102,7 +102,8 @@ def test_published_models_say_what_the_command_says(results, tmp_path, monkeypat
             loaded.predict(pd.DataFrame({"sentence": texts}))
         run = client.get_run(models[name].source_run_id).info
         assert run.status == "FINISHED" and run.end_time < models[name].last_updated_timestamp
-        shutil.rmtree(local_file_uri_to_path(models[name].artifact_location))  # as when somebody deletes the artifacts
+    for model in models.values():  # as when somebody deletes the artifacts
+        shutil.rmtree(local_file_uri_to_path(model.artifact_location))
     publish(results, "mlp9-published", "best-ngram")
     assert "nplm@best, version 2" in capsys.readouterr().out
     (tmp_path / "pipeline.py").write_text("mine = True")

@@ -30,7 +30,7 @@ def checkout(tmp_path, monkeypatch):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(CODE)
     data = {"path": "data/brown", "md5": "0" * 32, "size": 1}
-    deps = [{"path": path, "hash": "md5"} | renew.hashed(path, renew.on_disk(path)) for path in PATHS]
+    deps = [{"path": path, "hash": "md5"} | renew.lock_entry(path, renew.files_on_disk(path)) for path in PATHS]
     lock = {"schema": "2.0", "stages": {"train@a": {"cmd": "c", "deps": [*deps, data]}, "mix": {"cmd": "c"}}}
     (tmp_path / "dvc.lock").write_text(yaml.safe_dump(lock, sort_keys=False))
     author = ["-c", "user.name=a", "-c", "user.email=a@b"]
@@ -69,7 +69,7 @@ def test_what_means_the_same_renews_the_lock(checkout, before, after):
     assert code == 0
     for path in PATHS:
         assert now[path]["md5"] != then[path]["md5"]
-        assert now[path] == {"path": path, "hash": "md5"} | renew.hashed(path, renew.on_disk(path))
+        assert now[path] == {"path": path, "hash": "md5"} | renew.lock_entry(path, renew.files_on_disk(path))
     assert now["data/brown"] == then["data/brown"]
 
 
@@ -102,5 +102,5 @@ def test_its_hashes_are_dvcs():
     code = {dep["path"]: dep for stage in lock["stages"].values() for dep in stage["deps"] if "pipeline" in dep["path"]}
     assert {"pipeline/reporting", "pipeline/replication.py"} <= code.keys()
     for path, dep in code.items():
-        entry = renew.hashed(path, renew.on_disk(path))
+        entry = renew.lock_entry(path, renew.files_on_disk(path))
         assert entry == {key: dep[key] for key in entry}, path

@@ -55,7 +55,7 @@ def test_sentences_half_of_which_stood_earlier_are_left_out():
         "he said to them that we met today .",
         "so then they met today .",
     )
-    left = repeats.without(whole, repeats.kept(whole, 3))
+    left = repeats.without(whole, repeats.keep_mask(whole, 3))
     assert dict(zip(left.names, spoken(left), strict=True)) == {
         "a/0": "we met today . i agree ! <text>",
         "a/1": "they said : we met . <text>",
@@ -66,7 +66,7 @@ def test_sentences_half_of_which_stood_earlier_are_left_out():
 
 def test_a_paragraph_keeps_its_mark_where_a_word_of_it_stays():
     whole = streamed("i say a b c . <p> a b c . <p> d <p>")
-    assert spoken(repeats.without(whole, repeats.kept(whole, 4))) == ["i say a b c . <p> d <p> <text>"]
+    assert spoken(repeats.without(whole, repeats.keep_mask(whole, 4))) == ["i say a b c . <p> d <p> <text>"]
 
 
 def test_shares_are_of_the_stretch_that_a_split_comes_from():

@@ -11,7 +11,7 @@ from pipeline.config.tables import Mixed, Row, Table
 from pipeline.core.common.errors import InputError
 from pipeline.data.corpus import Corpus
 from pipeline.data.files import write_json
-from pipeline.reporting import table
+from pipeline.reporting import resampling, table
 from pipeline.reporting.views import VIEWS, laid_out, latex, markdown
 from pipeline.running.app import ROOT
 
@@ -159,6 +159,18 @@ def test_a_row_that_nothing_makes_and_predictions_of_another_corpus_are_refused(
     corpus.counts["digest"] = "y"
     with pytest.raises(InputError, match=r"kn3/0 was made from another corpus"):
         table.build(listed(models), corpus)
+
+
+@pytest.mark.parametrize("array", ["test.npy", "raw/valid.npy"])
+def test_a_seed_without_its_array_is_named(models, corpus, array):
+    """And not left out of the mean."""
+    (models / "mlp1" / "1" / array).unlink()
+    with pytest.raises(InputError, match=f"mlp1/1/{array} is not there"):
+        table.build(listed(models), corpus)
+    folders = [models / "mlp1" / str(seed) for seed in (0, 1)]
+    texts = pd.DataFrame({"first": [0], "tokens": [4]})
+    with pytest.raises(InputError, match=f"mlp1/1/{array} is not there"):
+        resampling.sums(texts, folders, array.removesuffix(".npy"))
 
 
 def test_the_words_of_context_are_those_that_can_decide_a_probability_in_mixtures_of_mixtures_too(corpus, tmp_path):

@@ -34,6 +34,16 @@ def test_the_estimate_is_the_perplexity_of_all_tokens():
     assert width == pytest.approx(2 * 1.96 * 0.3 / 80**0.5, rel=0.25)
 
 
+def test_a_mean_is_over_tokens_and_not_over_texts():
+    """Of a short text and one of a hundred times its length, each with a level of its own."""
+    tokens = np.array([100, 9900])
+    sums, others = tokens * [-1.0, -5.0], tokens * [-3.0, -5.1]
+    mean, gain = -(100 * -1.0 + 9900 * -5.0) / 10_000, (100 * -2.0 + 9900 * -0.1) / 10_000
+    assert resampling.perplexity(sums, tokens).value == pytest.approx(np.exp(mean))
+    assert resampling.ratio(sums, others, tokens).value == pytest.approx(np.exp(gain))
+    assert resampling.ratio_of_seeds(sums[None], others[None], tokens).value == pytest.approx(np.exp(gain))
+
+
 def test_a_ratio_is_paired():
     """Two models that differ by a constant on every text have a ratio without spread, however different the texts."""
     log_p = stream(-5.5, 0.3)
@@ -112,7 +122,7 @@ ROWS = {
 )
 def test_what_a_claim_asks_for_follows_from_the_printed_figures(better, than, split, says):
     claim = Claim(says="x", where="section 0", better=better, than=than, kind="as much")
-    assert claims.printed(claim, ROWS, split) == pytest.approx(says)
+    assert claims.printed_gain(claim, ROWS, split) == pytest.approx(says)
 
 
 def models_of(folder, corpus, **models):
@@ -147,7 +157,7 @@ def test_a_claim_is_judged_on_both_splits_and_both_readings(few, tmp_path):
     )
     pair = Pair(says="beside it", better="mlp9", than="kn3")
     lines = stage(few, tmp_path, table, claims=[claim], exploratory=[pair])
-    assert lines[["split", "reading"]].to_numpy().tolist() == [list(each) for each in claims.EACH]
+    assert lines[["split", "reading"]].to_numpy().tolist() == [list(each) for each in claims.CASES]
     assert (lines["better"] == "mlp1").all() and (lines["seeds"] == 3).all()
     raw = lines[lines["reading"] == "raw"]
     assert raw["ours"].to_numpy() == pytest.approx(np.exp(0.3) - 1, rel=1e-4)

@@ -86,7 +86,7 @@ def test_an_interpretation_has_the_counts_and_ids_of_preprocess(raw, fold):
     made = build(corpus, Watcher())
     choices = {"case": "lower", "numbers": "words with a digit merged"} if fold else {}
     texts = [list(pieces) for _, pieces in streams.reader("brown").texts(corpus, Watcher())]
-    words, ids, types = streams.coded(texts, Interpretation(name="x", **choices), corpus.rare)
+    words, ids, types = streams.encode(texts, Interpretation(name="x", **choices), corpus.rare)
     assert (words, types, len(ids)) == (made.vocabulary, made.counts["types"], made.counts["tokens"])
     assert ids.tolist() == [number for split in made.splits.values() for number in split.tolist()]
 

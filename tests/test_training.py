@@ -193,6 +193,16 @@ def test_the_training_perplexity_of_some_tokens_is_theirs_and_its_error_that_of_
     assert some["train_se"] == pytest.approx(some["train"] * blocks.std(ddof=1) / 60**0.5, rel=1e-4)
 
 
+def test_the_running_perplexity_is_that_of_words_and_not_of_batches(recipe, corpus):
+    """At a rate that changes nothing it is the exact one, though the last of two batches has ten words, all rare."""
+    train = np.concatenate([np.full(90, 2), np.arange(40, 50)])
+    still = changed(recipe, optimiser="sgd", schedule="inverse", rate=1e-12, epochs=1, batch=90, order="text")
+    still = changed(still, weight_decay=0.0, dropout=0.0, samples=0)
+    network, curve = trained(still, corpus._replace(train=train))
+    exact = evaluation.perplexity(network.score(train, train[:0], corpus.mark))
+    assert curve[0]["train_perplexity"] == pytest.approx(exact, rel=1e-4)
+
+
 def test_the_papers_update(recipe, corpus):
     """theta += e dL/dtheta, summed over the words of the batch."""
     paper = changed(recipe, optimiser="sgd", schedule="inverse", rate=0.1, rate_decay=0.0, samples=0, dropout=0.0)

@@ -3,6 +3,7 @@ figure is bit for bit the same. A claim or a row of the report can then not have
 
 from importlib import import_module
 
+import numpy as np
 import pandas as pd
 import pytest
 from conftest import changed, noised, settings
@@ -105,12 +106,36 @@ def small_pipeline(data, folder):
 
 
 @pytest.fixture(scope="module")
-def both(few, tmp_path_factory):
+def real(few, tmp_path_factory):
+    """The folder of the small pipeline on the corpus."""
+    folder = tmp_path_factory.mktemp("untouched") / "real"
+    small_pipeline(few, folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def both(real, few):
     """Two folders of the small pipeline: on the corpus, and on the corpus with noise for test."""
-    folder = tmp_path_factory.mktemp("untouched")
-    small_pipeline(few, folder / "real")
-    small_pipeline(noised(few, folder / "data", "test"), folder / "noised")
-    return folder / "real", folder / "noised"
+    other = real.with_name("noised")
+    small_pipeline(noised(few, real.with_name("data"), "test"), other)
+    return real, other
+
+
+BEGINNING = 10  # tokens of test
+
+
+def test_what_test_says_of_a_word_depends_on_the_words_before_alone(real, few):
+    """With noise from the eleventh token of test on, each model that leaves arrays gives the ten before it the same
+    probabilities to the bit: it has not read test before it scores it, nor fitted a weight, a cache, a state or a count
+    there. Only the files that a stage wrote before test was read may decide them."""
+    other = real.with_name("from-the-eleventh")
+    small_pipeline(noised(few, real.with_name("data-from"), "test", start=BEGINNING), other)
+    arrays = sorted(file.relative_to(real) for file in (real / "predictions").rglob("test.npy"))
+    assert len({file.parts[1] for file in arrays}) >= 12
+    for file in arrays:
+        ours, theirs = np.load(real / file), np.load(other / file)
+        assert np.array_equal(ours[:BEGINNING], theirs[:BEGINNING]), file
+        assert not np.array_equal(ours, theirs), file
 
 
 def test_what_is_fitted_and_what_validation_says_is_the_same(both):

@@ -1,5 +1,7 @@
 """`nplm verdict`: from folders of runs to a table with intervals."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -42,8 +44,22 @@ def test_seeds_are_one_model_and_the_ratio_to_the_first_has_its_interval(results
     said = call(first, second)
     assert f"{np.exp([5.0, 5.01]).mean():.1f} ± {np.exp([5.0, 5.01]).std(ddof=1):.1f}" in said
     assert "1.105 (1.105 to 1.105), worse" in said
-    assert "4 texts; intervals resample blocks" in said
+    assert re.search(r"4 texts; intervals resample \d+ blocks of [\d,]+ tokens", said)
     assert "0.905 (0.905 to 0.905), better" in call(second, first, "--split", "test")
+
+
+def test_a_ratio_is_that_of_all_tokens(results, few, tmp_path):
+    """Of texts of unequal size on which the models differ by other factors."""
+    write, call = results
+    corpus, folders = read_corpus(few), [write(name, 0, 5.0) for name in ("a", "b")]
+    texts = corpus.texts[corpus.texts["split"] == "valid"]
+    sizes = (texts["end"] - texts["first"]).to_numpy()
+    assert max(sizes) > 1.5 * min(sizes)
+    raw = {split: np.full(len(corpus.ids(split)), -5.0, np.float32) for split in ("valid", "test")}
+    raw["valid"] -= np.repeat(np.linspace(0, 1, len(sizes)), sizes).astype(np.float32)
+    write_predictions(folders[1] / "0", corpus, raw)
+    Record("train", "b", 0, {}, corpus.counts["digest"]).write(folders[1] / "0")
+    assert f" {np.exp(-raw['valid'].astype(float).mean() - 5):.3f} (" in call(*folders)
 
 
 def test_models_of_a_grid_are_called_by_what_varies(results, tmp_path):

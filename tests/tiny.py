@@ -1,4 +1,4 @@
-"""Tiny results of each kind on twenty texts of Brown, in the places of a checkout: for tests and the soak."""
+"""Tiny results of each kind on twenty texts of Brown, in the places of a checkout: for tests."""
 
 from pathlib import Path
 

@@ -28,9 +28,3 @@ class Network(full.Network):
     def scores(self, features: Tensor, words: Tensor) -> Tensor:
         """Of some words, (B, K)."""
         return nn.functional.linear(features, self.output.weight[words], self.output.bias[words])
-
-
-def train(task: Task) -> tuple[Network, float]:
-    """The network, and the seconds that its training took."""
-    network = Network(task)
-    return network, full.loop(network, full.optimisers(network, task), network.loss, task)

@@ -53,9 +53,3 @@ def optimisers(network: Network, task: Task) -> list[torch.optim.Optimizer]:
         torch.optim.AdamW(network.hidden.parameters(), weight_decay=decay, fused=True, **full.adam(task)),
         Decay(matrices, task.recipe.rate, decay),
     ]
-
-
-def train(task: Task) -> tuple[Network, float]:
-    """The network, and the seconds that its training took."""
-    network = Network(task)
-    return network, full.loop(network, optimisers(network, task), network.loss, task)

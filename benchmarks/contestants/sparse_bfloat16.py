@@ -1,4 +1,4 @@
-"""The same under torch.autocast to bfloat16: one line more."""
+"""The sampled softmax with sparse gradients (sparse.py) under torch.autocast to bfloat16."""
 
 import torch
 from torch import Tensor

@@ -1,11 +1,11 @@
-"""What a user does with models: the console command `nplm`. Each other file here is one command.
+"""The console command `nplm`. Each other file of this folder is one command.
 
-A command's docstring is its help, whose first sentence the list of commands shows; EXAMPLE is a line of the help;
-`arguments(parser)` declares what it takes, if anything; `run(given)` does it, and may give an exit code. A command is
-imported when it is called; the list reads docstrings alone.
+The docstring of a command is its help; the list of commands shows its first paragraph. EXAMPLE is a line of the help.
+`arguments(parser)`, if there is one, declares the arguments. `run(options)` does the work and may return an exit code.
+A command is imported only when it is called: for the list, the docstrings are read without an import.
 
-Here is what commands share: arguments, the models of one corpus, output as a table, CSV or JSON. The list does not wait
-for pandas, so it is imported where it is used.
+This file holds what commands share: arguments, the models of one corpus, output as a table, CSV or JSON. pandas is
+imported only where it is used, so that the list of commands appears at once.
 """
 
 import argparse
@@ -24,26 +24,26 @@ if TYPE_CHECKING:
 
 
 class Parser(argparse.ArgumentParser):
-    """The arguments of a command, or the list of commands."""
+    """The parser of a command's arguments, or of the list of commands."""
 
     def __init__(self, **settings):
         super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, **settings)
 
     def error(self, message: str) -> NoReturn:
-        """One line; argparse's own prints the usage before it."""
-        sys.exit(failed(f"{message}; `{self.prog} --help` shows what to give"))
+        """Prints the error as one line; argparse would print the usage before it."""
+        sys.exit(report_error(f"{message}; `{self.prog} --help` shows what to give"))
 
 
-def failed(message: str, code: int = 2) -> int:
-    """Prints an error as one line, also where a library's words in it are several; the exit code."""
+def report_error(message: str, code: int = 2) -> int:
+    """Prints an error as one line, even if a library's message in it has several. Returns the exit code."""
     print(f"error: {' '.join(message.split())}", file=sys.stderr)
     return code
 
 
-def add_model(parser: Parser, name: str = "model", only: str = "mlp1, kn5, best-ngram, mlp1-mixed") -> None:
-    """A model by its name; only: those that the command can take."""
-    said = f"such as {only} (or mlp2, as the paper has it); with a seed: mlp1/2"
-    parser.add_argument(name, help=said, metavar=name.upper()).completer = _names
+def add_model(parser: Parser, name: str = "model", examples: str = "mlp1, kn5, best-ngram, mlp1-mixed") -> None:
+    """Adds a model by its name. examples: models that the command can take."""
+    text = f"such as {examples} (or mlp2, as the paper has it); with a seed: mlp1/2"
+    parser.add_argument(name, help=text, metavar=name.upper()).completer = _names
 
 
 def _names(**_: object) -> list[str]:
@@ -51,15 +51,15 @@ def _names(**_: object) -> list[str]:
 
 
 def _nearest(folder: str | Path) -> Path:
-    """A folder of results below the one that the command is called in, or else of this checkout."""
+    """A folder of results in the current folder if there is one, else in this checkout."""
     return Path(folder) if Path(folder).is_dir() else ROOT / folder
 
 
 def add_places(parser: Parser, formats: bool = True) -> None:
-    """Where the models are, and the format of the output; formats=False: a command without a table."""
+    """Adds the places of the models, and the format of the output; without formats for a command without a table."""
     add = parser.add_argument
-    here = "default data/brown, here or in this checkout"
-    add("--data", default=_nearest("data/brown"), type=Path, metavar="FOLDER", help=f"preprocessed corpus; {here}")
+    default = "default data/brown, here or in this checkout"
+    add("--data", default=_nearest("data/brown"), type=Path, metavar="FOLDER", help=f"preprocessed corpus; {default}")
     tables = "repeated: the first folder that has one; default predictions/table1, then beyond, later, window, cache"
     add("--predictions", action="append", type=Path, metavar="FOLDER", help=f"where models are; {tables}")
     classes = "word classes of class-based n-grams; default clusters/brown"
@@ -68,44 +68,45 @@ def add_places(parser: Parser, formats: bool = True) -> None:
         add("--format", default="table", choices=["table", "csv", "json"], help="of the output; default %(default)s")
 
 
-def whole_number(least: int):
-    """The type of an argument that is a whole number, and not less than `least`."""
+def whole_number(minimum: int):
+    """The type of an argument that is a whole number of at least `minimum`."""
 
     def number(text: str) -> int:
-        if not text.isdecimal() or int(text) < least:
-            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number, at least {least}")
+        if not text.isdecimal() or int(text) < minimum:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number, at least {minimum}")
         return int(text)
 
     return number
 
 
-def open_corpus(given: argparse.Namespace) -> "Corpus":
+def open_corpus(options: argparse.Namespace) -> "Corpus":
     """The corpus that the arguments of a command name."""
     from pipeline.data.corpus import COUNTS, read_corpus
 
-    if not (given.data / COUNTS).is_file():
-        raise InputError(f"no preprocessed corpus in {given.data}: run `make repro`, or give its folder as --data")
-    return read_corpus(given.data)
+    if not (options.data / COUNTS).is_file():
+        raise InputError(f"no preprocessed corpus in {options.data}: run `make repro`, or give its folder as --data")
+    return read_corpus(options.data)
 
 
-def open_models(given: argparse.Namespace, *names: str) -> "list[Model]":
-    """Models of one corpus by their names. Raises InputError of one that is missing before a text is typed."""
+def open_models(options: argparse.Namespace, *names: str) -> "list[Model]":
+    """Models of one corpus by their names. Raises InputError at once if one is missing, before a user types a text."""
     from pipeline.models import by_name
     from pipeline.models.model import Model
 
-    corpus, tables = open_corpus(given), given.predictions or [_nearest(table) for table in by_name.TABLES]
-    return [Model(name, corpus, tables, given.clusters) for name in names]
+    corpus = open_corpus(options)
+    tables = options.predictions or [_nearest(table) for table in by_name.TABLES]
+    return [Model(name, corpus, tables=tables, clusters=options.clusters) for name in names]
 
 
-def show(given: argparse.Namespace, table: "pd.DataFrame", summary: dict | None = None) -> None:
-    """The table in the format asked for; the summary below it, or around it in JSON."""
+def show(options: argparse.Namespace, table: "pd.DataFrame", summary: dict | None = None) -> None:
+    """Prints the table in the format of the options. The summary stands below it; in JSON, beside its rows."""
     import pandas as pd
 
     summary = summary or {}
-    if given.format == "json":
-        whole = {"rows": table.to_dict("records")} | summary
-        print(pd.Series(whole).to_json(indent=2, force_ascii=False, double_precision=6))
-    elif given.format == "csv":
+    if options.format == "json":
+        document = {"rows": table.to_dict("records")} | summary
+        print(pd.Series(document).to_json(indent=2, force_ascii=False, double_precision=6))
+    elif options.format == "csv":
         table.to_csv(sys.stdout, index=False, float_format="%.6f")
         print("".join(f"# {key}: {value}\n" for key, value in summary.items()), end="", file=sys.stderr)
     else:

@@ -1,8 +1,8 @@
-"""`nplm COMMAND ...`: calls the file of that name in this folder, and ends a mistake of the user's in one line.
+"""`nplm COMMAND ...` runs the file of that name in this folder. A user's mistake ends it with a message of one line.
 
-`python -m pipeline.commands COMMAND ...` is the same, and takes the code of the folder that it is called in. `nplm
-STAGE KEY=VALUE ...` is `python -m pipeline.STAGE KEY=VALUE ...`. `nplm A --then B` does B where A ended well, in the
-same process: imports take longer than most stages of a small corpus. In a shell, Tab completes all of it after
+`python -m pipeline.commands COMMAND ...` does the same with the code of the current folder. `nplm STAGE KEY=VALUE ...`
+is `python -m pipeline.STAGE KEY=VALUE ...`. `nplm A --then B` runs A and, if A ends well, B in the same process:
+imports take longer than most stages of a small corpus. In a shell, Tab completes commands and keys after
 `eval "$(register-python-argcomplete nplm)"`.
 """
 
@@ -15,9 +15,9 @@ from importlib import import_module
 from pathlib import Path
 
 from pipeline import obey_ctrl_c, print_anything
-from pipeline.commands import Parser, failed
+from pipeline.commands import Parser, report_error
 from pipeline.config import groups, help
-from pipeline.config.base import ROOT
+from pipeline.config.base import ROOT, check_checkout
 from pipeline.config.check import STAGES
 from pipeline.core.common.errors import InputError
 
@@ -30,20 +30,20 @@ THEN = "--then"
 
 
 def parsers(name: str) -> tuple[Parser, dict[str, Parser]]:
-    """The parser of `nplm`, and those of the commands by their names, of which the one of this name has arguments."""
+    """The parser of `nplm`, and the parsers of the commands by name. Only the command `name` gets its arguments."""
     overview = Parser(prog="nplm", description=DESCRIPTION, epilog="example:\n  nplm score kn5 novel.txt")
-    listed = overview.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    commands = overview.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for file in sorted(Path(__file__).parent.glob("[!_]*.py")):
-        said = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8")))
-        does = " ".join(said.split("\n\n")[0].split()).replace("%", "%%")
-        parser = listed.add_parser(file.stem, help=does, description=said)
+        docstring = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8")))
+        summary = " ".join(docstring.split("\n\n")[0].split()).replace("%", "%%")
+        parser = commands.add_parser(file.stem, help=summary, description=docstring)
         if file.stem == name:
             module = import_module(f"pipeline.commands.{name}")
             parser.epilog = f"example:\n  {module.EXAMPLE}"
             if hasattr(module, "arguments"):
                 module.arguments(parser)
             parser.set_defaults(run=module.run)
-    return overview, listed.choices
+    return overview, commands.choices
 
 
 def main(words: list[str] | None = None) -> int:
@@ -56,28 +56,29 @@ def main(words: list[str] | None = None) -> int:
     print_anything()
     obey_ctrl_c()
     try:
+        check_checkout()
         if words[:1] and words[0] in STAGES:
             return _stage(words[0], words[1:])
-        completing = "_ARGCOMPLETE" in os.environ  # the shell asks what may stand at the cursor
-        typed = os.environ["COMP_LINE"].split()[1:] if completing else words
-        name = typed[0] if typed else ""
+        completing = "_ARGCOMPLETE" in os.environ  # the shell asks which words may follow
+        command_line = os.environ["COMP_LINE"].split()[1:] if completing else words
+        name = command_line[0] if command_line else ""
         overview, by_name = parsers(name)
         if completing:
             _complete(overview)
         # intermixed: options may stand anywhere
-        given = by_name[name].parse_intermixed_args(words[1:]) if name in by_name else overview.parse_args(words)
-        code = given.run(given)
+        options = by_name[name].parse_intermixed_args(words[1:]) if name in by_name else overview.parse_args(words)
+        code = options.run(options)
         sys.stdout.flush()
         return code or 0
     except KeyboardInterrupt as stop:
-        return failed("; ".join(["stopped", *map(str, stop.args)]), 130)
+        return report_error("; ".join(["stopped", *map(str, stop.args)]), 130)
     except BrokenPipeError:  # the reader, such as `head`, has had enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python complains when it ends
         return 0
-    except (InputError, OSError) as error:  # the last: a full disk, a folder that can't be read
+    except (InputError, OSError) as error:  # OSError: a full disk, a folder that can't be read
         from pipeline.running.messages import lines
 
-        return failed(lines(error))
+        return report_error(lines(error))
 
 
 def _stage(stage: str, words: list[str]) -> int:
@@ -90,7 +91,7 @@ def _stage(stage: str, words: list[str]) -> int:
 
 
 def _complete(overview: Parser) -> None:
-    """Tells the shell and ends the process. What a stage takes is Hydra's to say."""
+    """Prints the completions for the shell and ends the process. Hydra knows the completions of a stage."""
     import argcomplete
     from hydra._internal.config_loader_impl import ConfigLoaderImpl
     from hydra._internal.core_plugins.bash_completion import BashCompletion
@@ -101,10 +102,10 @@ def _complete(overview: Parser) -> None:
         return BashCompletion(loader)._query(config_name=stage, line=prefix)
 
     groups.register()
-    listed = overview._subparsers._group_actions[0]
+    commands = overview._subparsers._group_actions[0]
     for stage in STAGES:
-        words = listed.add_parser(stage, add_help=False).add_argument("overrides", nargs=REMAINDER)
-        words.completer = lambda prefix, stage=stage, **_: overrides(prefix, stage)
+        argument = commands.add_parser(stage, add_help=False).add_argument("overrides", nargs=REMAINDER)
+        argument.completer = lambda prefix, stage=stage, **_: overrides(prefix, stage)
     argcomplete.autocomplete(overview)
 
 

@@ -14,22 +14,24 @@ def arguments(parser: Parser) -> None:
     add_model(parser, "a")
     add_model(parser, "b")
     add_text(parser)
-    number = {"type": whole_number(1), "metavar": "N"}
-    parser.add_argument("--count", **number, default=20, help="words shown; default %(default)s")
+    count_help = "words shown; default %(default)s"
+    parser.add_argument("--count", type=whole_number(1), metavar="N", default=20, help=count_help)
     add_places(parser)
 
 
-def run(given: argparse.Namespace) -> None:
-    """Prints a line for each word, the largest difference first, and both perplexities."""
-    if given.a == given.b:
-        raise InputError(f"{given.a} and {given.b}: give two models")
-    names = [given.a, given.b]
-    table = score_texts(given, *names)
-    sums = {"words": len(table), "figures": figures(given)}
+def run(options: argparse.Namespace) -> None:
+    """Prints a line for each word, the largest difference first, and the perplexities of both models."""
+    if options.a == options.b:
+        raise InputError(f"{options.a} and {options.b}: give two models")
+    names = [options.a, options.b]
+    table = score_texts(options, *names)
+    sums = {"words": len(table), "figures": figures(options)}
     sums |= {f"perplexity of {name}": perplexity(table[name].to_numpy()) for name in names}
-    table["difference"] = table[given.a] - table[given.b]
-    most = table["difference"].abs().sort_values(ascending=False, kind="stable").index[: given.count]
-    table = table.loc[most, [*(["text"] if given.by_line else []), "place", "before", "word", *names, "difference"]]
-    if given.format == "table":
+    table["difference"] = table[options.a] - table[options.b]
+    largest = table["difference"].abs().sort_values(ascending=False, kind="stable").index[: options.count]
+    table = table.loc[
+        largest, [*(["text"] if options.by_line else []), "place", "before", "word", *names, "difference"]
+    ]
+    if options.format == "table":
         table["before"] = table["before"].str[-40:]  # so that a line fits a terminal
-    show(given, table, sums)
+    show(options, table, sums)

@@ -1,6 +1,6 @@
-"""What the stages that ran here took: gathers timings/ into reports/costs.csv, which the page shows.
+"""Time and memory of the stages that ran here: gathers timings/ into reports/costs.csv, which the page shows.
 
-What has not run here keeps its line there.
+A stage that has not run here keeps its line in that file.
 """
 
 import argparse
@@ -11,8 +11,8 @@ from pipeline.reporting.costs import gather
 EXAMPLE = "nplm costs"
 
 
-def run(given: argparse.Namespace) -> None:
-    """Writes the file and says how many lines it has."""
+def run(options: argparse.Namespace) -> None:
+    """Writes the file and prints its number of lines."""
     file = ROOT / "reports" / "costs.csv"
     costs = gather(ROOT / "timings", file)
     costs.to_csv(file, index=False)

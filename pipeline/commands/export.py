@@ -1,7 +1,8 @@
 """A network's word features for other tools: word2vec's text format, and TensorBoard's projector.
 
-features.txt: a line with the number of words and of features, then a word a line with its features. vectors.tsv,
-metadata.tsv and projector_config.pbtxt: what `tensorboard --logdir FOLDER` shows under PROJECTOR.
+features.txt: the first line has the number of words and the number of features; each other line has a word and its
+features. vectors.tsv, metadata.tsv and projector_config.pbtxt: `tensorboard --logdir FOLDER` shows them under
+PROJECTOR.
 """
 
 import argparse
@@ -25,26 +26,28 @@ PROJECTOR = """embeddings {
 
 
 def arguments(parser: Parser) -> None:
-    add_model(parser, only="mlp9")
+    add_model(parser, examples="mlp9")
     parser.add_argument("folder", metavar="FOLDER", type=Path, help="where the files go")
     add_places(parser, formats=False)
 
 
-def run(given: argparse.Namespace) -> None:
-    """Writes the files, and prints where they are."""
-    (model,) = open_models(given, given.model)
-    features, vocabulary, folder = read_features(model.folder), model.corpus.vocabulary, given.folder
-    if spaced := [word for word in vocabulary if len(word.split()) != 1]:
-        raise InputError(f"{spaced[0]!r} has white space, which none of these formats can hold")
+def run(options: argparse.Namespace) -> None:
+    """Writes the files and prints their folder."""
+    (model,) = open_models(options, options.model)
+    features = read_features(model.folder)
+    vocabulary = model.corpus.vocabulary
+    folder = options.folder
+    if words_with_space := [word for word in vocabulary if len(word.split()) != 1]:
+        raise InputError(f"{words_with_space[0]!r} has white space, which none of these formats can hold")
     folder.mkdir(parents=True, exist_ok=True)
-    plain = {"float_format": "%.6g", "quoting": csv.QUOTE_NONE}
+    csv_format = {"float_format": "%.6g", "quoting": csv.QUOTE_NONE}
     table = pd.DataFrame(features, index=vocabulary)
     with (folder / "features.txt").open("w", encoding="utf-8") as file:
         file.write(f"{len(vocabulary)} {features.shape[1]}\n")
-        table.to_csv(file, sep=" ", header=False, **plain)
-    table.to_csv(folder / "vectors.tsv", sep="\t", header=False, index=False, **plain)
+        table.to_csv(file, sep=" ", header=False, **csv_format)
+    table.to_csv(folder / "vectors.tsv", sep="\t", header=False, index=False, **csv_format)
     counts = np.bincount(model.corpus.train, minlength=len(vocabulary))
     metadata = pd.DataFrame({"word": vocabulary, "count": counts})
-    metadata.to_csv(folder / "metadata.tsv", sep="\t", index=False, **plain)
+    metadata.to_csv(folder / "metadata.tsv", sep="\t", index=False, **csv_format)
     (folder / "projector_config.pbtxt").write_text(PROJECTOR, encoding="utf-8")
     print(f"{len(vocabulary)} words in {folder.resolve()}")

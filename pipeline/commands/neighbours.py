@@ -1,4 +1,4 @@
-"""The words whose features are most like a word's, by the cosine between them."""
+"""The nearest neighbours of a word: the words whose features have the highest cosine with its features."""
 
 import argparse
 
@@ -8,15 +8,18 @@ EXAMPLE = "nplm neighbours mlp1 Monday"
 
 
 def arguments(parser: Parser) -> None:
-    add, numbers = parser.add_argument, {"metavar": "N", "default": 10}
-    add_model(parser, only="mlp9")
+    add = parser.add_argument
+    add_model(parser, examples="mlp9")
     add("word", metavar="WORD", help="of the vocabulary")
-    add("--count", type=whole_number(1), **numbers, help="words shown; default %(default)s")
-    add("--seen", type=whole_number(0), **numbers, help="times in training, at least; default %(default)s")
+    add("--count", type=whole_number(1), metavar="N", default=10, help="words shown; default %(default)s")
+    add(
+        "--seen", type=whole_number(0), metavar="N", default=10, help="times in training, at least; default %(default)s"
+    )
     add_places(parser)
 
 
-def run(given: argparse.Namespace) -> None:
+def run(options: argparse.Namespace) -> None:
     """Prints the words with their cosines."""
-    (model,) = open_models(given, given.model)
-    show(given, model.neighbours(given.word, given.count, given.seen), {"model": given.model})
+    (model,) = open_models(options, options.model)
+    neighbours = model.neighbours(options.word, options.count, min_count=options.seen)
+    show(options, neighbours, {"model": options.model})

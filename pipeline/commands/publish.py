@@ -1,11 +1,11 @@
-"""MLflow's store as the results of a checkout say it should be.
+"""Brings MLflow's store in line with the results of a checkout.
 
-Each result below predictions/, clusters/ and features/ is a run, whether it was computed here or restored by DVC, with
-what the stage itself logs. A run that the stage has logged is not logged again. A grid whose table lies in reports/ is
-a run with one for each job below it. Of Brown's models, networks with seed 0 and the best n-gram become models that
-`mlflow models serve` serves; the best by validation is registered as `nplm`, alias `best`. To repeat it changes
-nothing. A second publish of one checkout waits for the first; two machines that publish into one server at a time know
-nothing of each other.
+Each result below predictions/, clusters/ and features/ becomes a run, whether it was computed here or restored by DVC.
+The run holds what the stage itself logs; a run that the stage has logged is not logged again. A grid whose table is in
+reports/ becomes a run with one run per job below it. Of Brown's models, the networks with seed 0 and the best n-gram
+become models for `mlflow models serve`; the best of them on validation is registered as `nplm`, alias `best`. To
+publish again changes nothing. A second publish of one checkout waits for the first. Two machines that publish into one
+server at the same time do not wait for each other.
 """
 
 import argparse
@@ -27,13 +27,13 @@ def arguments(parser: Parser) -> None:
     add("--models", nargs="*", metavar="NAME", help="only these become models, without a name none; default all")
 
 
-def run(given: argparse.Namespace) -> None:
-    """Prints what is in the store afterwards."""
+def run(options: argparse.Namespace) -> None:
+    """Publishes, and prints what the store holds then."""
     from pipeline.models import published
 
     try:
         with FileLock(ROOT / "mlflow.db.publish.lock"):
-            published.publish(given.root.resolve(), given.models)
+            published.publish(options.root.resolve(), options.models)
     except published.STORE_ERRORS as error:
-        again = "what was published stays, repeat the command to go on"
-        raise InputError(f"publishing stopped: {tracking.line(error)}; {again}") from error
+        advice = "what was published stays, repeat the command to go on"
+        raise InputError(f"publishing stopped: {tracking.line(error)}; {advice}") from error

@@ -1,8 +1,8 @@
-"""A table of a text of one's own: n-grams, two networks and their mixtures with the trigram, trained and compared.
+"""A table for your own text: n-grams, two networks and their mixtures with the trigram, trained and compared.
 
-The text is a file, or a folder of files, which are put in a random order (corpus.shuffle=0: that of their names); its
-first 80 % train, then 10 % each validate and test. Every command that is run is printed, so that each can be repeated
-with other values. The last lines hold each model against Kneser-Ney 5, with intervals.
+The text is a file or a folder of files. The files are put in a random order (corpus.shuffle=0: in the order of their
+names). The first 80 % are for training, then 10 % each for validation and test. Every command is printed before it
+runs, so that you can repeat it with other values. The last lines compare each model with Kneser-Ney 5, with intervals.
 """
 
 import argparse
@@ -15,13 +15,17 @@ import numpy as np
 from pipeline.commands import Parser
 from pipeline.commands.__main__ import main
 from pipeline.config import check
+from pipeline.core.common.errors import InputError
+from pipeline.data import record as records
 from pipeline.data.files import read_json
 
 EXAMPLE = "nplm study novel.txt"
-DECAY = 1e-4 * 800_000  # of Brown's recipe, times its words: it acts by the word, so a smaller text asks for more
-BATCH = 512  # at most, Brown's; a smaller text asks for more updates
-RARE = 120_000  # bytes of text, some 20,000 words, below which words seen twice stay
-# What is run: of a stage its keys; where the corpus and the models lie follows them.
+DECAY = 1e-4 * 800_000  # of Brown's recipe, times its words: decay acts for each word, so a smaller text needs more
+BATCH = 512  # at most, Brown's; a smaller text needs more updates
+RARE = (
+    120_000  # bytes, some 20,000 words: in a smaller text words that occur twice or three times stay in the vocabulary
+)
+# The stages that run, with their keys; `make` adds the places of the corpus and the models.
 PREPROCESS = "preprocess corpus=text corpus.name={name} corpus.raw={text} corpus.rare={rare}"
 MODELS = {
     "interpolated3": "ngram ngram=interpolated3",
@@ -41,20 +45,26 @@ def arguments(parser: Parser) -> None:
     add("keys", nargs="*", metavar="corpus.KEY=VALUE", help="of conf/corpus, such as corpus.format=tokens")
 
 
-def run(given: argparse.Namespace) -> None:
-    """Runs the stages, and prints the table and where it is."""
-    name = given.text.resolve().stem or "study"
-    out = given.out or Path("outputs", name)
-    data, predictions, report = out / "data", out / "predictions", out / "report"
-    files = [given.text] if given.text.is_file() else given.text.rglob("*.txt")
+def run(options: argparse.Namespace) -> None:
+    """Runs the stages, and prints the table and its place."""
+    name = options.text.resolve().stem or "study"
+    out = options.out or Path("outputs", name)
+    data = out / "data"
+    if (data / records.FILE).is_file():
+        text = Path(records.read(data).config["corpus"]["raw"])
+        if text.resolve() != options.text.resolve():
+            raise InputError(f"{out} holds the study of {text}: give another folder with --out")
+    predictions = out / "predictions"
+    report = out / "report"
+    files = [options.text] if options.text.is_file() else options.text.rglob("*.txt")
     rare = 3 if sum(file.stat().st_size for file in files) > RARE else 1
-    values = {"name": _value(name), "text": _value(given.text), "rare": rare, "predictions": _value(predictions)}
+    values = {"name": _value(name), "text": _value(options.text), "rare": rare, "predictions": _value(predictions)}
 
     def make(stage: str, place: Path, *keys: str) -> None:
-        place.mkdir(parents=True, exist_ok=True)  # also far from the checkout, where a stage makes one folder alone
+        place.mkdir(parents=True, exist_ok=True)  # also far from the checkout, where a stage makes only one folder
         _run(*(word.format(**values) for word in stage.split()), *keys, f"out={_value(place)}")
 
-    make(PREPROCESS, data, *given.keys)
+    make(PREPROCESS, data, *options.keys)
     tokens = len(np.load(data / "train.npy", mmap_mode="r"))
     values |= {"batch": min(2 ** round(np.log2(np.sqrt(tokens))), BATCH), "decay": DECAY / tokens}
     for name, stage in MODELS.items():
@@ -70,14 +80,14 @@ def run(given: argparse.Namespace) -> None:
 
 
 def _value(path: Path) -> str:
-    """A path as Hydra takes it: in quotes where its grammar would stumble."""
+    """A path as Hydra reads it: in quotes if Hydra's grammar needs them."""
     text = str(path)
     return text if re.fullmatch(r"[\w./+ -]+", text, re.ASCII) else check.in_quotes(text)
 
 
 def _run(*words: str) -> None:
-    """Prints and runs `nplm WORDS` in this process, which has its imports; ends the study where it fails, which says
-    why by itself."""
+    """Prints `nplm WORDS` and runs it in this process, which has the imports already. If the command fails, it prints
+    why, and the study ends."""
     print(f"\n$ nplm {shlex.join(words)}", flush=True)
     if code := main(list(words)):
         raise SystemExit(code)

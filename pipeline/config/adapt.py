@@ -1,4 +1,4 @@
-"""conf/adapt, how a network adapts to the text that it reads, and conf/adapt.yaml."""
+"""conf/adapt (how a network adapts to the text that it reads) and conf/adapt.yaml."""
 
 from typing import Literal
 
@@ -6,11 +6,11 @@ from pydantic import Field, model_validator
 
 from pipeline.config.base import Above0, Amount, Keys, OnNetwork, Positive, Seed
 
-HAS = {"cache": {"size", "thetas"}, "dynamic": {"length", "rates", "decays", "epsilon", "tried", "measured"}}
+KEYS_OF_KIND = {"cache": {"size", "thetas"}, "dynamic": {"length", "rates", "decays", "epsilon", "tried", "measured"}}
 
 
 class Adaptation(Keys):
-    """conf/adapt/<name>.yaml; each kind needs all of its own keys and has no others."""
+    """conf/adapt/<name>.yaml. Each kind needs all of its keys and has no others."""
 
     kind: Literal["cache", "dynamic"] = Field(description="neural cache or dynamic evaluation")
     size: Positive | None = Field(None, description="cache: words that it holds")
@@ -28,10 +28,11 @@ class Adaptation(Keys):
 
     @model_validator(mode="after")
     def _fit(self) -> "Adaptation":
-        given = {key for key in type(self).model_fields if key != "kind" and getattr(self, key) is not None}
-        if given != HAS[self.kind]:
-            wrong = ", ".join(f"adapt.{key}" for key in sorted(given ^ HAS[self.kind]))
-            raise ValueError(f"{wrong}: adapt.kind={self.kind} needs {', '.join(sorted(HAS[self.kind]))} and no others")
+        needed = KEYS_OF_KIND[self.kind]
+        keys = {key for key in type(self).model_fields if key != "kind" and getattr(self, key) is not None}
+        if keys != needed:
+            faults = ", ".join(f"adapt.{key}" for key in sorted(keys ^ needed))
+            raise ValueError(f"{faults}: adapt.kind={self.kind} needs {', '.join(sorted(needed))} and no others")
         return self
 
 

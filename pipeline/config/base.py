@@ -1,4 +1,4 @@
-"""The types of keys, and the models that all others build on."""
+"""The types of keys, and the models on which all others build."""
 
 import os
 import tempfile
@@ -7,9 +7,12 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
+from pipeline.core.common.errors import InputError
+
 ROOT = Path(__file__).resolve().parents[2]
-BOUND = 10**12  # of any number: larger ones are mistakes, and torch and numpy can't take them
-BLOCK = 4096  # bytes: a disk that takes no more than that is full
+MARKERS = ("pipeline/core", "conf/train.yaml", "pyproject.toml")  # by which a checkout of this project is known
+BOUND = 10**12  # of any number: a larger one is a mistake, and torch and numpy can't take it
+BLOCK = 4096  # bytes: a disk without room for them is full
 
 
 def _no_truth_value(value: object) -> object:
@@ -27,15 +30,28 @@ Amount = Annotated[Float, Field(ge=0, le=BOUND)]
 Fraction = Annotated[Float, Field(ge=0, lt=1)]
 
 
+def check_checkout() -> None:
+    """Raises InputError if the current folder lies in another checkout than this code: an environment runs the code of
+    the checkout that it was made for, also in a copy of that checkout."""
+    for folder in (Path.cwd(), *Path.cwd().parents):
+        if all((folder / marker).exists() for marker in MARKERS):
+            if folder.resolve() != ROOT:
+                raise InputError(
+                    f"{folder} is a checkout of this project, but the environment in use belongs to {ROOT}, and would "
+                    "run the code there: make one here with `make clean install` and activate it"
+                )
+            return
+
+
 class DecidesNothing:
-    """Marks a key that decides no number: where something lies, how often it is saved, how it is shown."""
+    """Marks a key that changes no number of the result: a place, how often a file is saved, how a thing is shown."""
 
 
 NO_NUMBER = DecidesNothing()
 
 
 class Keys(BaseModel):
-    """A group of keys: unknown ones are refused, numbers are finite."""
+    """A group of keys. Unknown keys are refused; numbers are finite."""
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False, coerce_numbers_to_str=True)
 
@@ -47,7 +63,7 @@ def _text(value: str) -> str:
 
 
 def _name(value: str) -> str:
-    """Files of a result are called by it."""
+    """Checks a name, by which files of a result are called."""
     if Path(value).is_absolute() or ".." in Path(value).parts:
         raise ValueError("files of the result are called by it, so give a name and no path")
     return value
@@ -76,22 +92,23 @@ def _file(value: str) -> str:
 
 
 def _writable(value: str) -> str:
-    """A place that a stage can write, known before it works. A mistyped path makes no folders far away: what is missing
-    may lie below the checkout, the folder of the call or the temporary folder; elsewhere the folder itself alone."""
+    """Checks, before a stage works, that it can write at a place. So that a mistyped path makes no folders far away,
+    parent folders may be missing only below the checkout, the current folder or the temporary folder."""
     place = Path(value).resolve()
-    near = any(place.is_relative_to(each.resolve()) for each in (ROOT, Path.cwd(), Path(tempfile.gettempdir())))
-    if not (place.parent.is_dir() or place.parents[1].is_dir() or near):
+    roots = (ROOT, Path.cwd(), Path(tempfile.gettempdir()))
+    nearby = any(place.is_relative_to(root.resolve()) for root in roots)
+    if not (place.parent.is_dir() or place.parents[1].is_dir() or nearby):
         raise ValueError(f"no folder {place.parent}; if the path is right, make it first: mkdir -p {place.parent}")
-    there = next(
+    existing = next(
         folder for folder in (place, *place.parents) if folder.is_dir() or (folder != place and folder.exists())
     )
-    if not there.is_dir():
-        raise ValueError(f"{there} is no folder, so nothing can be below it; give another place")
+    if not existing.is_dir():
+        raise ValueError(f"{existing} is no folder, so nothing can be below it; give another place")
     try:
-        with tempfile.TemporaryFile(dir=there) as tried:
-            tried.write(bytes(BLOCK))
+        with tempfile.TemporaryFile(dir=existing) as probe:
+            probe.write(bytes(BLOCK))
     except OSError as error:
-        raise ValueError(f"{there} takes no file: {os.strerror(error.errno)}") from error
+        raise ValueError(f"{existing} takes no file: {os.strerror(error.errno)}") from error
     return value
 
 
@@ -105,7 +122,7 @@ RunName = Annotated[Name, AfterValidator(_filled), Field(description="what the r
 
 
 class Stage(Keys):
-    """What every stage has."""
+    """The keys of every stage."""
 
     out: OutFolder = Field(
         description="the folder that is written; by hand a new one below outputs/, named by the time"
@@ -120,7 +137,7 @@ class OnCorpus(Stage):
 
 
 class OnModels(OnCorpus):
-    """A stage that reads what models have left."""
+    """A stage that reads the results of models."""
 
     predictions: Annotated[list[Text], NO_NUMBER] = Field(
         description="folders with <model>/<seed>/ in them: the first that has it counts"
@@ -128,7 +145,7 @@ class OnModels(OnCorpus):
 
 
 class Named(Keys):
-    """A stage whose run has a name of its own."""
+    """A stage whose run has a name."""
 
     name: RunName
 
@@ -140,7 +157,7 @@ class OnNetwork(Named, OnModels):
 
 
 def deciding(model: type[Stage]) -> list[str]:
-    """The keys of a stage that decide a number of its result."""
+    """The keys of a stage that decide the numbers of its result."""
     return [
         key
         for key, field in model.model_fields.items()

@@ -1,4 +1,4 @@
-"""From a composed configuration to the settings of a stage, or to one line for each of its faults."""
+"""From a composed configuration to the settings of a stage, or to a line for each fault in it."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,12 +22,13 @@ SHOWN = 120  # characters of a value in a message
 
 
 def keys_of(stage: str) -> type[Stage]:
-    """The model of a stage's keys; only its file is imported."""
+    """The pydantic model of a stage's keys. Only the file of this stage is imported."""
     return getattr(import_module(f"pipeline.config.{stage}"), stage.title().replace("_", ""))
 
 
 def settings(stage: str, values: Mapping[str, Any]) -> Keys:
-    """The settings of a stage. Raises InputError with a line for each fault: the key, its value, what it may be."""
+    """The settings of a stage. Raises InputError with a line for each fault: the key, its value, and what is
+    allowed."""
     try:
         return keys_of(stage).model_validate(values)
     except ValidationError as error:
@@ -35,7 +36,7 @@ def settings(stage: str, values: Mapping[str, Any]) -> Keys:
 
 
 def _line(stage: str, fault: Mapping[str, Any]) -> str:
-    known = dict(keys(keys_of(stage)))
+    fields = dict(keys(keys_of(stage)))
     place = [str(part) for part in fault["loc"]]
     key = ".".join(place)
     if fault["type"] == "extra_forbidden":
@@ -43,35 +44,36 @@ def _line(stage: str, fault: Mapping[str, Any]) -> str:
     if fault["type"] == "missing":
         file = f"the files of conf/{place[0]}" if place[1:] else f"conf/{stage}.yaml"
         return f"{key}: is missing: give it, as in {file}"
-    said = fault["msg"].removeprefix("Value error, ").removeprefix("Input ")
+    message = fault["msg"].removeprefix("Value error, ").removeprefix("Input ")
     if isinstance(fault["input"], (Mapping, BaseModel)) and fault["type"] == "value_error":
-        return said if said.partition("=")[0].partition(":")[0] in known else f"{key}: {said}"
+        return message if message.partition("=")[0].partition(":")[0] in fields else f"{key}: {message}"
     value = str(fault["input"])
-    return f"{key}={value if len(value) <= SHOWN else value[:SHOWN] + '...'}: {said}"
+    return f"{key}={value if len(value) <= SHOWN else value[:SHOWN] + '...'}: {message}"
 
 
 def unknown(stage: str, key: str) -> str:
-    """What to say of a key that a stage does not have: the nearest that it has."""
+    """The message for a key that a stage does not have, with the most similar key that it has."""
     known = [name for name, _ in keys(keys_of(stage))]
-    own = get_close_matches(key.rpartition(".")[2], [name.rpartition(".")[2] for name in known], 1)
-    near = get_close_matches(key, [name for name in known if name.rpartition(".")[2] in own], 1, cutoff=0)
-    meant = f"; did you mean {near[0]}?" if near else ";"
-    return f"{key}: {stage} has no such key{meant} `nplm {stage} --help` lists all"
+    last_parts = get_close_matches(key.rpartition(".")[2], [name.rpartition(".")[2] for name in known], 1)
+    candidates = [name for name in known if name.rpartition(".")[2] in last_parts]
+    matches = get_close_matches(key, candidates, 1, cutoff=0)
+    hint = f"; did you mean {matches[0]}?" if matches else ";"
+    return f"{key}: {stage} has no such key{hint} `nplm {stage} --help` lists all"
 
 
 def keys(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, FieldInfo]]:
-    """The keys of a model, dotted: its own, then those that all stages have; of a list's items after the list, as
-    `claims[].says`."""
+    """The keys of a model, dotted, with their fields: its own keys first, then those that all stages have. The keys of
+    a list's items follow the list, as `claims[].says`."""
     for name in sorted(model.model_fields, key=lambda name: name not in model.__annotations__):
         field = model.model_fields[name]
         yield prefix + name, field
         for inner in _models(field.annotation):
-            listed = "[]" if getattr(field.annotation, "__origin__", None) in (list, dict) else ""
-            yield from keys(inner, f"{prefix}{name}{listed}.")
+            brackets = "[]" if getattr(field.annotation, "__origin__", None) in (list, dict) else ""
+            yield from keys(inner, f"{prefix}{name}{brackets}.")
 
 
 def _models(annotation: Any) -> Iterator[type[BaseModel]]:
-    """The models that a key holds."""
+    """The models in the type of a key."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         yield annotation
     for part in get_args(annotation):
@@ -79,27 +81,26 @@ def _models(annotation: Any) -> Iterator[type[BaseModel]]:
 
 
 def added(arguments: Sequence[str]) -> list[str]:
-    """Arguments in which each key is added where the configuration lacks it. Hydra would refuse an unknown key alone,
-    with the advice to put + before it; so the models see all of them at once."""
-
-    names = groups.names()
+    """Arguments with ++ before each key, so that Hydra adds a key that the configuration lacks. Hydra itself would
+    refuse the first unknown key and advise a + before it. With ++, pydantic reports all unknown keys at once."""
+    group_names = groups.names()
 
     def with_plus(argument: str) -> str:
-        key, given, _ = argument.partition("=")
-        ours = given and key[:1] not in "+~-" and not key.startswith(("hydra.", "hydra/"))
-        return f"++{argument}" if ours and key.partition("@")[0] not in names else argument
+        key, equals, _ = argument.partition("=")
+        is_key = equals and key[:1] not in "+~-" and not key.startswith(("hydra.", "hydra/"))
+        return f"++{argument}" if is_key and key.partition("@")[0] not in group_names else argument
 
     return [with_plus(_quoted(argument)) for argument in arguments]
 
 
 def _quoted(argument: str) -> str:
-    """A value as people give it: ~ is the home folder, and what Hydra's grammar can't read, such as a path with
-    parentheses or letters beyond ASCII, stands in quotes."""
+    """An argument that Hydra can read: ~ becomes the home folder, and a value that Hydra's grammar can't read, such as
+    a path with parentheses or letters beyond ASCII, gets quotes."""
     from hydra.core.override_parser.overrides_parser import OverridesParser
     from hydra.errors import HydraException
 
-    key, given, value = argument.partition("=")
-    if not given or key.startswith("-"):
+    key, equals, value = argument.partition("=")
+    if not equals or key.startswith("-"):
         return argument
     if value.startswith("~/"):
         argument = f"{key}={(value := str(Path(value).expanduser()))}"
@@ -111,13 +112,13 @@ def _quoted(argument: str) -> str:
 
 
 def in_quotes(value: str) -> str:
-    """A text as Hydra reads it: a quotation mark in it, and the backslashes before one or at the end, need others."""
+    """A text in quotes for Hydra. Quotation marks, and backslashes before one or at the end, are escaped."""
     return "'" + re.sub(r"(\\*)('|$)", lambda match: match[1] * 2 + "\\'" * bool(match[2]), value) + "'"
 
 
 def timing_of(stage: str, out: str) -> str:
-    """Where a stage writes what it cost: of a result in predictions/<table>/<name>/<seed> into timings/<table>, which
-    neither git nor DVC hashes; of any other into its folder."""
+    """The file for the time and memory of a stage. For a result in predictions/<table>/<name>/<seed> it is in
+    timings/<table>, which neither git nor DVC hashes; for any other result it is in the result's folder."""
     parts = Path(out).parts
     if len(parts) != 4 or parts[0] != "predictions":
         return f"{out}/timing.json"

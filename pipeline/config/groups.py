@@ -1,5 +1,5 @@
-"""The groups of conf/, of which a command chooses one entry each, such as `model=mlp1`: most are folders with a file an
-entry; a group of many small entries is one file that lists them, `conf/models.yaml` for one."""
+"""The groups of conf/. A command chooses one entry of a group, such as `model=mlp1`. Most groups are folders with one
+file per entry; a group with many small entries is one file that lists them, such as `conf/models.yaml`."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -18,27 +18,27 @@ LISTED = {"model": "models.yaml", "ngram": "ngrams.yaml", "mix": "mixtures.yaml"
 
 
 def names() -> list[str]:
-    """All groups."""
+    """The names of all groups."""
     return sorted([*LISTED, *(path.name for path in CONF.iterdir() if path.is_dir())])
 
 
 def choices(group: str) -> list[str]:
-    """The entries of a group."""
+    """The names of a group's entries."""
     return sorted(entries(group) if group in LISTED else (file.stem for file in (CONF / group).glob("*.yaml")))
 
 
 @cache
 def entries(group: str) -> dict[str, dict[str, Any]]:
-    """What a listed group has, by name. Raises InputError where its file is not what it should be."""
+    """The entries of a listed group by name. Raises InputError if an entry in its file has no keys."""
     file = CONF / LISTED[group]
-    listed = OmegaConf.to_container(loaded(file))
-    if wrong := [name for name, keys in listed.items() if not isinstance(keys, dict)]:
-        raise InputError(f"{file}: {wrong[0]}: give its keys, as the lines beside it")
-    return listed
+    keys_of_entries = OmegaConf.to_container(loaded(file))
+    if without_keys := [name for name, keys in keys_of_entries.items() if not isinstance(keys, dict)]:
+        raise InputError(f"{file}: {without_keys[0]}: give its keys, as the lines beside it")
+    return keys_of_entries
 
 
 def loaded(file: Path) -> DictConfig:
-    """A file of YAML. Raises InputError where it is none, or no mapping."""
+    """The values of a YAML file. Raises InputError if it can't be read or is not a mapping."""
     try:
         values = OmegaConf.load(file)
     except (OSError, yaml.YAMLError, OmegaConfBaseException) as error:
@@ -49,7 +49,7 @@ def loaded(file: Path) -> DictConfig:
 
 
 def composed(group: str, name: str) -> dict[str, Any]:
-    """The keys of an entry, over those of the files that it builds on, as Hydra merges them."""
+    """The keys of an entry, merged over those of the files on which it builds, as Hydra does it."""
     if group not in LISTED:
         return merged(CONF / group / f"{name}.yaml")
     if name not in entries(group):
@@ -60,32 +60,34 @@ def composed(group: str, name: str) -> dict[str, Any]:
 
 
 def merged(file: Path) -> dict[str, Any]:
-    """A file's values over those of the files beside it that its defaults name."""
-    own = loaded(file)
-    bases = [merged(file.with_name(f"{base}.yaml")) for base in own.pop("defaults", []) if base != "_self_"]
-    return OmegaConf.to_container(OmegaConf.merge(*bases, own))
+    """The values of a file, merged over those of the files beside it that its defaults list names."""
+    values = loaded(file)
+    bases = [merged(file.with_name(f"{base}.yaml")) for base in values.pop("defaults", []) if base != "_self_"]
+    return OmegaConf.to_container(OmegaConf.merge(*bases, values))
 
 
 def register() -> None:
-    """Makes the listed groups known to Hydra."""
+    """Registers the listed groups with Hydra."""
     from hydra.core.config_store import ConfigStore
 
     for group, file in LISTED.items():
         for name, keys in entries(group).items():
-            node, package = (_grid(name, keys), "_global_") if group == "search" else (keys, None)
-            ConfigStore.instance().store(name, node, group, package, provider=f"conf/{file}")
+            is_search = group == "search"
+            node = _grid(name, keys) if is_search else keys
+            package = "_global_" if is_search else None
+            ConfigStore.instance().store(name, node, group=group, package=package, provider=f"conf/{file}")
 
 
 def _grid(name: str, keys: dict[str, Any]) -> dict[str, Any]:
-    """A search as Hydra has it."""
+    """A search as a configuration of Hydra's."""
     shared = {key: value for key, value in keys.items() if key != "vary"}
     params = {key: ", ".join(map(str, values)) for key, values in keys.get("vary", {}).items()}
-    own = {"sweeper": {"params": params}, "callbacks": {"grid": {"table": f"reports/searches/{name}.csv"}}}
-    return {"score_train": False, **shared, "hydra": own}
+    hydra_keys = {"sweeper": {"params": params}, "callbacks": {"grid": {"table": f"reports/searches/{name}.csv"}}}
+    return {"score_train": False, **shared, "hydra": hydra_keys}
 
 
 def compose(stage: str, overrides: Sequence[str], **options: Any) -> DictConfig:
-    """What Hydra composes of conf/<stage>.yaml and the overrides. options: of hydra.compose."""
+    """The configuration that Hydra composes from conf/<stage>.yaml and the overrides. options: of hydra.compose."""
     import hydra
 
     register()

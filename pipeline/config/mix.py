@@ -8,7 +8,7 @@ from pipeline.config.base import NO_NUMBER, Above0, Amount, Keys, Name, OnModels
 
 
 class Mixture(Keys):
-    """An entry of conf/mixtures.yaml over the values of conf/mix.yaml."""
+    """An entry of conf/mixtures.yaml, merged over conf/mix.yaml."""
 
     components: list[Text] = Field(min_length=1, description="models: <name>/<seed>")
     weights: list[Amount] = Field(description="one each, or none: learned on validation")

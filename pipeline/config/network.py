@@ -1,4 +1,4 @@
-"""conf/models.yaml: the shape of a network, a row of the paper's table."""
+"""conf/models.yaml: the architecture of a network, such as a row of the paper's table."""
 
 from typing import Literal
 
@@ -6,12 +6,12 @@ from pydantic import Field, model_validator
 
 from pipeline.config.base import Amount, Fraction, Int, Keys, Positive
 
-LARGEST = 100_000  # n, h or m: larger ones are mistakes, which would ask for more memory than there is
+LARGEST = 100_000  # n, h or m: a larger one is a mistake, and would need more memory than there is
 
 
 class Deep(Keys):
-    """What networks of several layers have beside n, h, m: each family has some of these keys, and needs each that it
-    has. A dropout: the share that a training step leaves out."""
+    """Keys of networks with several layers, beside n, h and m. Each family has some of these keys and needs all that it
+    has. The value of a dropout is the share that a training step leaves out."""
 
     layers: Positive | None = Field(None, description="one after the other")
     tied: bool | None = Field(None, description="the features C are the output layer's weights too")

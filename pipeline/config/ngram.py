@@ -20,7 +20,8 @@ from pipeline.config.base import (
 
 
 class NgramModel(Keys):
-    """An entry of conf/ngrams.yaml over the values of conf/ngram.yaml, which stand for what a kind does not use."""
+    """An entry of conf/ngrams.yaml, merged over conf/ngram.yaml, which has values for the keys that a kind does not
+    use."""
 
     kind: Literal["interpolated", "kneser_ney", "classes", "cache", "arpa"] = Field(
         description="a file of pipeline/core/ngrams; arpa: read from `path`"

@@ -1,4 +1,4 @@
-"""conf/replication.yaml: how Table 1 by several trainings is compared with the paper's."""
+"""conf/replication.yaml: how Table 1, made by several trainings, is compared with the paper's Table 1."""
 
 from pydantic import Field
 
@@ -6,7 +6,7 @@ from pipeline.config.base import InFolder, Keys, Stage, Text
 
 
 class Comparison(Keys):
-    """What the paper says in words about two models, or two groups of models."""
+    """A comparison of two models, or two groups of models, that the paper makes in words."""
 
     says: Text = Field(description="in our words")
     better: list[Text] = Field(
@@ -19,7 +19,7 @@ class Comparison(Keys):
 
 
 class Control(Keys):
-    """One change: rows of Table 1 in several tables."""
+    """A change of the training: the tables and the rows of Table 1 that show its effect."""
 
     tables: list[Text] = Field(description="tables of conf/table; a row shows where all of them have it")
     rows: list[Text] = Field(description="models of these tables")

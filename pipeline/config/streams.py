@@ -1,4 +1,4 @@
-"""Interpretations of a corpus: which words its stream could have had, as conf/streams.yaml lists them."""
+"""conf/streams.yaml: interpretations of a corpus, which are streams of words that the paper could have used."""
 
 from typing import Annotated, Literal
 
@@ -9,7 +9,7 @@ from pipeline.config.corpus import Corpus
 
 
 class Interpretation(Keys):
-    """The choices by which the texts' words become a stream. What an entry leaves out stays as the texts have it."""
+    """Choices by which the words of the texts become a stream. A choice that an entry leaves out changes nothing."""
 
     name: Annotated[Text, Field(min_length=1, description="in plain words")]
     case: Literal["kept", "lower", "lower at sentence starts"] = Field("kept", description="of letters")
@@ -48,7 +48,7 @@ class Streams(Stage):
 
     @model_validator(mode="after")
     def _unique(self) -> "Streams":
-        names = [chosen.name for chosen in self.interpretations]
+        names = [interpretation.name for interpretation in self.interpretations]
         if repeated := sorted({name for name in names if names.count(name) > 1}):
             raise ValueError(f"interpretations: {' and '.join(map(repr, repeated))} stands there twice")
         if unknown := sorted(set(self.also) - set(names)):

@@ -1,5 +1,5 @@
-"""conf/table: the registry of tables. A table's file says what stands in it and how it is made, what the paper prints
-of each row, and where the report and the page show it."""
+"""conf/table: the tables. The file of a table lists its models and how they are made, the paper's figures for each row,
+and where the report and the page show the table."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -15,7 +15,7 @@ KINDS = {"one": "one model", "several": "several models, averaged or mixed", "ad
 
 
 class Mixed(Keys):
-    """Each of the networks, mixed in each of the ways, is a row <network>-<way>."""
+    """Mixtures: each network mixed by each mixing method is a row <network>-<method>."""
 
     networks: list[Text] = Field(description="of this table, or of one in whose folder they lie")
     ways: list[Text] = Field(description="entries of conf/mixtures.yaml")
@@ -23,7 +23,7 @@ class Mixed(Keys):
 
 
 class Row(Keys):
-    """What is known of a row beside its arrays: what the paper prints, and its place among models of other years."""
+    """What is known about a row beside its arrays: the paper's figures, and its place in the timeline."""
 
     row: str = Field("", description="its label")
     train: float | None = Field(None, description="its perplexity on training, where the paper prints one")
@@ -79,7 +79,7 @@ class Table(Keys):
 
     @property
     def names(self) -> dict[str, dict[int, str]]:
-        """Each model, the paper's rows first; of each seed the stage that makes it."""
+        """The models, the paper's rows first; for each model, by seed, the DVC stage that makes it."""
         file = "" if self.dvc == "dvc.yaml" else f"{self.dvc}:"
         stages: dict[str, dict[int, str]] = {}
         for stage, models in self.models.items():
@@ -89,12 +89,12 @@ class Table(Keys):
                 stages[name] = seeded if stage.startswith("train") else {0: place}
         for name in (f"{network}-{way}" for network in self.mix.networks for way in self.mix.ways):
             stages[name] = {seed: f"{file}{self.mix.stage}@{self.item}{name}-{seed}" for seed in self.seeds}
-        for name in self.also:  # one seed, or all that are mixed here
+        for name in self.also:  # seed 0, or all seeds if it is mixed here
             stages[name] = dict.fromkeys(self.seeds if name in self.mix.networks else [0], "")
         return {name: stages[name] for name in [*(name for name in self.rows if name in stages), *stages]}
 
     def printed(self, name: str) -> bool:
-        """Whether the paper prints a figure of it."""
+        """Whether the paper prints a figure for this model."""
         row = self.rows.get(name, Row())
         return any(getattr(row, split) is not None for split in SPLITS)
 
@@ -116,8 +116,8 @@ def _table(file: Path) -> Table:
     try:
         return Table.model_validate(groups.merged(file))
     except ValidationError as error:
-        faults = (
-            ": ".join([str(file), *filter(None, [".".join(map(str, each["loc"]))]), each["msg"]])
-            for each in error.errors()
+        lines = (
+            ": ".join([str(file), *filter(None, [".".join(map(str, fault["loc"]))]), fault["msg"]])
+            for fault in error.errors()
         )
-        raise InputError("\n".join(faults)) from None
+        raise InputError("\n".join(lines)) from None

@@ -1,14 +1,14 @@
 """The paper's two ways to train on several processors (section 3), on torch.distributed.
 
-Data-parallel: each rank takes its part of every batch, and the gradients are summed over the ranks. All wait for each
-other at every step; the paper's processes did not, and wrote into one memory without locks: benchmarks/parallel.py has
-that.
-Parameter-parallel: each rank owns a block of output units, that is of rows of WU and b. For each example only the
-largest of the ranks' log sums of exponentials, their sum, the target's score and the gradient on [x; a] go from rank to
-rank.
+Data-parallel: each rank takes its part of every batch, and the gradients are summed over the ranks. All ranks wait for
+each other at every step. The paper's processes did not wait, and wrote to shared memory without locks:
+benchmarks/parallel.py does that.
+Parameter-parallel: each rank has a block of output units, that is, of the rows of WU and b. For each example the ranks
+exchange only the largest of their log sums of exponentials, the sum of the exponentials, the target's score, and the
+gradient of [x; a].
 
-Every rank runs the same training loop with the same seed, so batches, candidates and dropout are those of one process
-alone; losses differ from its by float rounding. Without a process group each class is the network alone.
+Every rank runs the same training loop with the same seed, so batches, candidates and dropout are those of a single
+process; losses differ only by float rounding. Without a process group, each class works in a single process.
 """
 
 import time
@@ -23,7 +23,7 @@ from pipeline.core.networks.softmax import log_partition
 
 
 class _Exchange:
-    """Sums over the ranks, and how many bytes and seconds this rank has spent on them."""
+    """Sums over the ranks; counts the bytes and seconds that this rank spends on them."""
 
     def __init__(self):
         self.rank = dist.get_rank() if dist.is_initialized() else 0
@@ -31,11 +31,11 @@ class _Exchange:
         self.bytes, self.seconds = 0, 0.0
 
     def block(self, size: int) -> slice:
-        """This rank's part of so many things."""
+        """This rank's part of `size` items."""
         return slice(size * self.rank // self.ranks, size * (self.rank + 1) // self.ranks)
 
     def reduce(self, tensor: Tensor, largest: bool = False) -> Tensor:
-        """The sum over the ranks, or the largest, in place."""
+        """The sum, or the maximum, over the ranks, in place."""
         if self.ranks > 1:
             start = time.perf_counter()
             dist.all_reduce(tensor, dist.ReduceOp.MAX if largest else dist.ReduceOp.SUM)
@@ -45,7 +45,7 @@ class _Exchange:
 
 
 class _Sum(torch.autograd.Function):
-    """The sum over the ranks; each rank goes on with all of it, so each has its whole gradient already."""
+    """The sum over the ranks. Each rank computes the same loss from it, so its gradient needs no exchange."""
 
     @staticmethod
     def forward(ctx, tensor: Tensor, exchange: _Exchange) -> Tensor:
@@ -57,7 +57,7 @@ class _Sum(torch.autograd.Function):
 
 
 class _Spread(torch.autograd.Function):
-    """A tensor that all ranks have, for each to use in its own way; the gradient is the sum of theirs."""
+    """A tensor that is equal on all ranks, which each rank uses differently: its gradient is summed over the ranks."""
 
     @staticmethod
     def forward(ctx, tensor: Tensor, exchange: _Exchange) -> Tensor:
@@ -70,10 +70,11 @@ class _Spread(torch.autograd.Function):
 
 
 class DataParallel(feedforward.Network):
-    """The network of the paper; in training the output layer, where the time goes, sees this rank's part of each batch.
+    """The network of the paper; in training, the output layer, which takes most of the time, gets only this rank's part
+    of each batch.
 
-    What lies before is done for the whole batch on each rank, so that all look up the same words and draw the same
-    dropout.
+    The layers before it process the whole batch on each rank, so that all ranks look up the same words and draw the
+    same dropout.
     """
 
     def __init__(self, architecture: ModelSettings, vocabulary: int):
@@ -90,14 +91,14 @@ class DataParallel(feedforward.Network):
             self.exchange.reduce(parameter.grad)
 
     def output_inputs(self, context: Tensor) -> Tensor:
-        """[x; a] of this rank's part of a batch that is trained on, of all contexts otherwise."""
+        """[x; a] of this rank's part of the batch in training mode, else of all contexts."""
         z = super().output_inputs(context)
         return z[self.exchange.block(len(z))] if self.training else z
 
     def cross_entropy(self, y: Tensor, column: Tensor) -> Tensor:
-        """The whole batch's, from the scores y of this rank's part."""
-        own = column[self.exchange.block(len(column))]
-        return _Sum.apply(nn.functional.cross_entropy(y, own, reduction="sum") / len(column), self.exchange)
+        """The loss of the whole batch, from the scores y of this rank's part."""
+        local_column = column[self.exchange.block(len(column))]
+        return _Sum.apply(nn.functional.cross_entropy(y, local_column, reduction="sum") / len(column), self.exchange)
 
 
 class ParameterParallel(feedforward.Network):
@@ -115,15 +116,15 @@ class ParameterParallel(feedforward.Network):
     def initialise(
         self, features: float, weights: float, bias: Tensor, generator: torch.Generator
     ) -> "ParameterParallel":
-        """As one process alone would: the whole network is drawn, and a block of it kept."""
-        whole = feedforward.Network(self.architecture, self.vocabulary)
-        for name, drawn in whole.initialise(features, weights, bias, generator).named_parameters():
-            self.get_parameter(name).copy_(drawn[self.block] if name in ("WU", "b") else drawn)
+        """As in a single process: draws the full network, and copies this rank's block."""
+        network = feedforward.Network(self.architecture, self.vocabulary)
+        for name, parameter in network.initialise(features, weights, bias, generator).named_parameters():
+            self.get_parameter(name).copy_(parameter[self.block] if name in ("WU", "b") else parameter)
         return self
 
     @torch.no_grad()
-    def whole(self) -> dict[str, Tensor]:
-        """The parameters of the whole network, each rank's block of WU and b in its place."""
+    def gather_state(self) -> dict[str, Tensor]:
+        """The parameters of the full network, with the blocks of WU and b of all ranks."""
         state = self.state_dict()
         for name in ("WU", "b"):
             full = state[name].new_zeros(self.vocabulary, *state[name].shape[1:])
@@ -132,45 +133,46 @@ class ParameterParallel(feedforward.Network):
         return state
 
     def output_inputs(self, context: Tensor) -> Tensor:
-        """[x; a], whose gradient comes from all ranks' output units."""
+        """[x; a], whose gradient is summed over the output units of all ranks."""
         return _Spread.apply(super().output_inputs(context), self.exchange)
 
     @torch.no_grad()
     def log_probabilities(self, context: Tensor, target: Tensor) -> Tensor:
         """Exact natural-log probability (B,) of each target (B,) after its context (B, n-1)."""
         z = self.output_inputs(context)
-        row, held = self._own(target)
-        own = ((z * self.WU[row]).sum(1) + self.b[row]) * held
-        return -self._losses(log_partition(z, self.WU, self.b), own)
+        row, is_local = self._local_rows(target)
+        target_score = ((z * self.WU[row]).sum(1) + self.b[row]) * is_local
+        return -self._losses(log_partition(z, self.WU, self.b), target_score)
 
     def loss(
         self, context: Tensor, target: Tensor, words: Tensor | None = None, correction: Tensor | None = None
     ) -> Tensor:
-        """The loss of the whole softmax, of which this rank's words are a part."""
+        """The loss of the full softmax, which includes the words of all ranks. See base.Network."""
         if words is None:
             y, constant = self(context), 0.0
-            column, held = self._own(target)
+            column, is_local = self._local_rows(target)
         else:
-            row, mine = self._own(words)
-            y = self(context, row[mine]) - correction[mine]
+            row, local_words = self._local_rows(words)
+            y = self(context, row[local_words]) - correction[local_words]
             place = torch.searchsorted(words, target)
             constant = correction[place].mean()
-            held = mine[place]
-            column = torch.where(held, mine.cumsum(0)[place] - 1, 0)
-        own = torch.where(held, y.gather(1, column[:, None])[:, 0], 0) if y.shape[1] else y.sum(1)  # 0 of no candidates
-        return self._losses(torch.logsumexp(y, 1), own).mean() - constant
+            is_local = local_words[place]
+            column = torch.where(is_local, local_words.cumsum(0)[place] - 1, 0)
+        # Zeros (y.sum) where this rank has no candidates.
+        target_score = torch.where(is_local, y.gather(1, column[:, None])[:, 0], 0) if y.shape[1] else y.sum(1)
+        return self._losses(torch.logsumexp(y, 1), target_score).mean() - constant
 
-    def _own(self, words: Tensor) -> tuple[Tensor, Tensor]:
-        """The row of each word in this rank's block, 0 for a word of another's, and whether it is of this block."""
-        mine = (words >= self.block.start) & (words < self.block.stop)
-        return torch.where(mine, words - self.block.start, 0), mine
+    def _local_rows(self, words: Tensor) -> tuple[Tensor, Tensor]:
+        """The row of each word in this rank's block, 0 for words of other ranks; and the mask of this rank's words."""
+        mask = (words >= self.block.start) & (words < self.block.stop)
+        return torch.where(mask, words - self.block.start, 0), mask
 
-    def _losses(self, log_sum: Tensor, own: Tensor) -> Tensor:
-        """-log P of each target, (B,), from this rank's log sum of exponentials and the target's score, 0 where another
-        rank has it."""
+    def _losses(self, log_sum: Tensor, target_score: Tensor) -> Tensor:
+        """-log P of each target, (B,), from this rank's log sum of exponentials and the target's score (0 where the
+        target is on another rank)."""
         top = self.exchange.reduce(log_sum.detach().clone(), largest=True)
-        exponentials, own = _Sum.apply(torch.stack([(log_sum - top).exp(), own]), self.exchange)
-        return top + exponentials.log() - own
+        exponentials, score = _Sum.apply(torch.stack([(log_sum - top).exp(), target_score]), self.exchange)
+        return top + exponentials.log() - score
 
 
 KINDS = {"data": DataParallel, "parameters": ParameterParallel}

@@ -1,4 +1,4 @@
-"""Files out of a zip, a tar or a folder, by name, without writing any of them to disk; and into a zip."""
+"""Reads files from a zip, a tar or a folder by name, without writing them to disk; and packs files into a zip."""
 
 import lzma
 import re
@@ -11,34 +11,34 @@ from pathlib import Path
 from pipeline.core.common.errors import InputError
 
 
-def read(source: Path, wanted: str) -> dict[str, bytes]:
-    """The wanted files of an archive or folder, or the file itself; what xz alone has packed, unpacked.
+def read(source: Path, names: str) -> dict[str, bytes]:
+    """The contents of some files of an archive or folder, or of the file itself. A file packed by xz is unpacked.
 
-    wanted: a regular expression of the ends of their paths, from the beginning of a name on, which are the keys.
-    Raises InputError for what is damaged, or is not there.
+    names: a regular expression that matches the end of a file's path, from the beginning of a name on. This end is the
+    key of the file. Raises InputError if the source is missing or damaged.
     """
-    if not (source.is_file() or source.is_dir()):  # such as a pipe, which would be waited for
+    if not (source.is_file() or source.is_dir()):  # such as a pipe, on which reading would wait
         raise InputError(f"{source}: no such file or folder")
-    pattern = re.compile(rf"(?:.*/)?(?P<name>{wanted})(?P<packed>\.xz)?")
+    pattern = re.compile(rf"(?:.*/)?(?P<name>{names})(?P<packed>\.xz)?")
     texts = {}
     try:
         for path, load in _files(source):
             if match := pattern.fullmatch(path):
                 texts[match["name"]] = lzma.decompress(load()) if match["packed"] else load()
-    except Exception as error:  # each kind of damage has its own
+    except Exception as error:  # each kind of damage raises an exception of its own
         raise InputError(f"{source}: can't be read, damaged or cut short: {error}") from error
     return texts
 
 
 def pack(texts: dict[str, bytes], path: Path) -> None:
-    """One zip of all texts, the same bytes for the same texts."""
+    """Writes all texts into one zip. The same texts give the same bytes."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for name in sorted(texts):
             archive.writestr(zipfile.ZipInfo(name), texts[name], zipfile.ZIP_DEFLATED)
 
 
 def _files(source: Path) -> Iterator[tuple[str, Callable[[], bytes]]]:
-    """Path and reader of each file inside, one after the other."""
+    """The path of each file in a source, and a function that reads it."""
     if source.is_dir():
         for path in sorted(source.rglob("*")):
             if path.is_file():

@@ -1,4 +1,4 @@
-"""A corpus as `preprocess` leaves it: ids, vocabulary, texts, counts."""
+"""A corpus as the stage preprocess writes it: ids, vocabulary, texts, counts."""
 
 import hashlib
 from dataclasses import dataclass
@@ -13,12 +13,12 @@ from pipeline.core.common.stream import SPLITS, TEXT, digest
 from pipeline.data.files import read_array, read_json, write_json
 
 COUNTS = "counts.json"
-WRITTEN = ("vocabulary.txt", "texts.csv")  # files whose digests stand in counts.json beside that of the ids
+DIGESTED = ("vocabulary.txt", "texts.csv")  # counts.json has their digests, beside the digest of the ids
 
 
 @dataclass(frozen=True)
 class Corpus:
-    """What `preprocess` wrote: the vocabulary (place = id), the ids of each split, the texts, the counts."""
+    """A preprocessed corpus: vocabulary (the id of a word is its place), ids of each split, texts and counts."""
 
     vocabulary: list[str]
     train: np.ndarray
@@ -34,7 +34,7 @@ class Corpus:
 
     @property
     def unseen(self) -> np.ndarray:
-        """Mask (V,) of the words that training never shows."""
+        """Mask (V,) of the words that do not occur in training."""
         return evaluation.unseen_words(self.train, len(self.vocabulary))
 
     @property
@@ -47,30 +47,30 @@ class Corpus:
         return getattr(self, split)
 
     def before(self, split: str) -> np.ndarray:
-        """What stands before a split in the stream, enough for any context; nothing before training."""
+        """The ids before a split in the stream, enough for any context; none before training."""
         return stream.before(self.splits, split)
 
 
 def write_corpus(folder: Path, corpus: Corpus) -> None:
-    """vocabulary.txt, train/valid/test.npy, texts.csv; and counts.json with digests of all of them, which says that all
-    are there."""
+    """Writes vocabulary.txt, train/valid/test.npy and texts.csv, and last counts.json with digests of all of them: if
+    it exists, the corpus is complete."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / COUNTS).unlink(missing_ok=True)
     (folder / "vocabulary.txt").write_text("\n".join(corpus.vocabulary) + "\n", encoding="utf-8")
     for split in SPLITS:
         np.save(folder / f"{split}.npy", corpus.ids(split))
     corpus.texts.to_csv(folder / "texts.csv", index=False)
-    write_json(folder / COUNTS, corpus.counts | {"files": {name: _digest(folder / name) for name in WRITTEN}})
+    write_json(folder / COUNTS, corpus.counts | {"files": {name: _digest(folder / name) for name in DIGESTED}})
 
 
 def read_corpus(folder: str | Path) -> Corpus:
-    """What write_corpus wrote. Raises InputError where it is not there, or not as it was written."""
+    """The corpus that write_corpus wrote. Raises InputError if it is missing or was changed."""
     folder = Path(folder)
     if not (folder / COUNTS).is_file():
         raise InputError(f"no preprocessed corpus in {folder}: run `dvc repro preprocess`, or give the folder as data=")
     try:
         counts = read_json(folder / COUNTS)
-        for name in WRITTEN:
+        for name in DIGESTED:
             if counts["files"][name] != _digest(folder / name):
                 raise ValueError(f"{name} was changed")
         ids = {split: read_array(folder / f"{split}.npy") for split in SPLITS}
@@ -80,8 +80,8 @@ def read_corpus(folder: str | Path) -> Corpus:
         vocabulary = (folder / "vocabulary.txt").read_text(encoding="utf-8").split("\n")[:-1]
         texts = pd.read_csv(folder / "texts.csv", keep_default_na=False, dtype={"name": str})
     except (OSError, ValueError, KeyError, TypeError) as error:
-        said = f"the corpus in {folder} is not as preprocess wrote it: {error}; run preprocess again"
-        raise InputError(said) from error
+        message = f"the corpus in {folder} is not as preprocess wrote it: {error}; run preprocess again"
+        raise InputError(message) from error
     return Corpus(vocabulary, **ids, texts=texts, counts=counts)
 
 

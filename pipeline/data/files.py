@@ -1,4 +1,4 @@
-"""Files that are replaced whole or not at all."""
+"""Files that are replaced completely or not at all."""
 
 import json
 import os
@@ -15,10 +15,10 @@ from pipeline.core.common.errors import InputError
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """A temporary path beside `path` that takes its place when the block ends well, and vanishes when not.
+    """A temporary path beside `path`. If the block ends well, this file replaces `path`; if not, it is removed.
 
-    Where `path` is a link, the file that it leads to is replaced. Raises InputError where that is no regular file, such
-    as a folder or /dev/null.
+    If `path` is a link, its target is replaced. Raises InputError if that is not a regular file, for example a folder
+    or /dev/null.
     """
     path = path.resolve()
     if path.exists() and not path.is_file():
@@ -33,14 +33,14 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def write_json(path: Path, values: dict) -> None:
-    """Indented, keys in the order given, at once or not at all."""
+    """Writes indented JSON, completely or not at all. Keys keep their order."""
     with replacing(path) as temporary:
         text = json.dumps(values, indent=2, ensure_ascii=False) + "\n"
-        temporary.write_text(text, encoding="utf-8", errors="backslashreplace")  # half a character as JSON has it
+        temporary.write_text(text, encoding="utf-8", errors="backslashreplace")  # half a character, as JSON escapes it
 
 
 def read_json(path: Path) -> dict:
-    """What write_json wrote. Raises InputError where it is damaged."""
+    """The values that write_json wrote. Raises InputError if the file is missing or damaged."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:  # UnicodeDecodeError is a ValueError
@@ -48,14 +48,14 @@ def read_json(path: Path) -> dict:
 
 
 def read_array(path: Path) -> np.ndarray:
-    """An array as numpy.save wrote it. Raises InputError where the file is damaged or holds anything else."""
+    """An array that numpy.save wrote. Raises InputError if the file is missing, damaged or holds no array."""
     try:
         return np.load(path, allow_pickle=False)
-    except Exception as error:  # numpy reads the header as Python: what damage ends in can't be listed
+    except Exception as error:  # numpy reads the header as Python: a damaged one can raise any exception
         raise InputError(f"{path} is not there, damaged, or no array ({error}): make it again") from error
 
 
 def write_timing(path: Path, seconds: dict[str, float]) -> None:
-    """Times and the machine they were measured on: a file that neither git nor DVC hashes."""
+    """Writes times and the machine on which they were measured. Neither git nor DVC hashes this file."""
     machine = {"processor": platform.processor() or platform.machine(), "cores": os.cpu_count()}
     write_json(path, seconds | machine | {"python": platform.python_version()})

@@ -1,4 +1,4 @@
-"""From the words of a corpus's texts to the stream of an interpretation (conf/streams.yaml)."""
+"""From the words of a corpus to the stream of an interpretation (conf/streams.yaml)."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -10,11 +10,11 @@ from pipeline.core.common.stream import NUMBER
 from pipeline.core.text.build import MARKS
 from pipeline.core.text.pieces import Piece, stream
 
-SENTENCE = "<s>"  # after each sentence, where its mark is wanted
+SENTENCE = "<s>"  # mark after each sentence, if the interpretation has such marks
 DOUBLED = {";", "?", "!"}  # the signs that Form C writes twice, as two words
 NUMBERS = {"merged": r"[$%\d.,/:-]*\d[$%\d.,/:-]*", "words with a digit merged": r".*\d.*"}
 
-# Where a word is cut, by choice, in this order. Something must stand before the place: the word 's alone is one word.
+# The places at which a word is cut, by choice, in this order. A cut needs a letter before it: the word 's is one word.
 CUTS = {
     "number_signs": {
         "split": r"(?<=\d)(?=[^\w-])|(?<=[^\w-])(?=\d)",
@@ -27,32 +27,32 @@ CUTS = {
 }
 
 
-def words_of(texts: Iterable[Iterable[Piece]], chosen: Interpretation) -> Iterator[list[str]]:
-    """The stream's words, a sentence at a time, with the marks that are wanted.
+def words_of(texts: Iterable[Iterable[Piece]], interpretation: Interpretation) -> Iterator[list[str]]:
+    """The words of the stream, one sentence at a time, with the marks of the interpretation.
 
-    texts: the pieces of each text, a sentence a piece, as the reader of the corpus gives them.
+    texts: for each text its pieces, one per sentence, as the reader of the corpus yields them.
     """
-    marks = [MARKS[name] for name in chosen.marks if name in MARKS]
-    parts = cache(lambda word: _parts(word, chosen))  # a type is cut once
+    marks = [MARKS[name] for name in interpretation.marks if name in MARKS]
+    parts = cache(lambda word: _parts(word, interpretation))  # a type is cut once
     for pieces in texts:
-        yield from stream(((_sentence(words, parts, chosen), ends) for words, ends in pieces), marks)
+        yield from stream(((_sentence(words, parts, interpretation), ends) for words, ends in pieces), marks)
 
 
-def _sentence(words: Sequence[str], parts: Callable[[str], list[str]], chosen: Interpretation) -> list[str]:
-    """The words that a sentence of the texts becomes; none for the end of a paragraph, a piece without words."""
-    if chosen.doubled_signs == "single":
+def _sentence(words: Sequence[str], parts: Callable[[str], list[str]], interpretation: Interpretation) -> list[str]:
+    """The words of a sentence in the stream. The end of a paragraph is a piece without words, and gives none."""
+    if interpretation.doubled_signs == "single":
         words = _single(words)
     sentence = [part for word in words for part in parts(word)]
-    if chosen.case == "lower at sentence starts":
-        first = next((place for place, word in enumerate(sentence) if _has_letter(word)), 0)  # behind ``, for one
+    if interpretation.case == "lower at sentence starts":
+        first = next((place for place, word in enumerate(sentence) if _has_letter(word)), 0)  # after ``, for example
         sentence[first : first + 1] = [word.lower() for word in sentence[first : first + 1]]
-    if sentence and "sentence" in chosen.marks:
+    if sentence and "sentence" in interpretation.marks:
         sentence.append(SENTENCE)
     return sentence
 
 
 def _single(words: Sequence[str]) -> list[str]:
-    """A pair of equal signs becomes one sign, a run of four becomes two."""
+    """Halves the runs of doubled signs: two equal signs become one, four become two."""
     runs = [(sign, len(list(run))) for sign, run in groupby(words)]
     return [sign for sign, length in runs for _ in range((length + 1) // 2 if sign in DOUBLED else length)]
 
@@ -61,12 +61,12 @@ def _has_letter(word: str) -> bool:
     return word != NUMBER and any(map(str.isalpha, word))
 
 
-def _parts(word: str, chosen: Interpretation) -> list[str]:
-    """The words that a word of the texts becomes."""
+def _parts(word: str, interpretation: Interpretation) -> list[str]:
+    """The words in the stream for a word of the texts."""
     parts = [word]
     for choice, places in CUTS.items():
-        if place := places.get(getattr(chosen, choice)):
+        if place := places.get(getattr(interpretation, choice)):
             parts = [piece for part in parts for piece in re.split(place, part, flags=re.IGNORECASE)]
-    if chosen.numbers != "kept":
-        parts = [NUMBER if re.fullmatch(NUMBERS[chosen.numbers], part) else part for part in parts]
-    return [part.lower() for part in parts] if chosen.case == "lower" else parts
+    if interpretation.numbers != "kept":
+        parts = [NUMBER if re.fullmatch(NUMBERS[interpretation.numbers], part) else part for part in parts]
+    return [part.lower() for part in parts] if interpretation.case == "lower" else parts

@@ -1,4 +1,4 @@
-"""An n-gram model from its settings, a corpus, and the files that it needs beside them."""
+"""Fits an n-gram model from its settings, a corpus and, for some kinds, other files."""
 
 import logging
 import shutil
@@ -19,27 +19,39 @@ log = logging.getLogger(__name__)
 
 
 def fit(ngram: NgramModel, corpus: Corpus, clusters: str | Path, memory: float = 0, place: str | Path = "") -> Model:
-    """The model, fitted on the corpus, or read from its ARPA file.
+    """The model, fitted on the corpus or read from its ARPA file.
 
-    clusters: folder with <number of classes>/classes.csv; memory: GB that Kneser-Ney's counts may take, 0 for what is
-    free; place: the folder, which is made, of those that take more, the temporary one where none is given. Raises
-    InputError for files that are not there or do not fit, and where neither memory nor the disk has room.
+    clusters: folder with <number of classes>/classes.csv; memory: GB that the counts of Kneser-Ney may take, 0 for all
+    free memory; place: folder for counts that need more (it is made if missing), by default the temporary folder.
+    Raises InputError if a file is missing or does not fit, or if neither memory nor disk has room.
     """
-    classes, store = None, MEMORY
+    classes = None
+    store = MEMORY
     if ngram.kind == "classes":
         classes = read_classes(Path(clusters, str(ngram.classes), "classes.csv"), corpus.vocabulary)
     if ngram.kind == "kneser_ney":
-        store = _store(len(corpus.train), ngram.order, memory, Path(place or tempfile.gettempdir()))
-    return make(ngram, corpus.train, corpus.valid, corpus.vocabulary, classes, store)
+        folder = Path(place or tempfile.gettempdir())
+        store = _store(len(corpus.train), order=ngram.order, memory=memory, folder=folder)
+    return make(
+        ngram,
+        train=corpus.train,
+        valid=corpus.valid,
+        vocabulary=corpus.vocabulary,
+        classes=classes,
+        store=store,
+    )
 
 
 def _store(words: int, order: int, memory: float, folder: Path) -> Store:
+    """The store for the counts: memory if they fit, else files in the folder."""
     needed = memory_of(words, order)
     if needed <= (memory * 1e9 or psutil.virtual_memory().available):
         return MEMORY
     folder.mkdir(parents=True, exist_ok=True)
     size = f"ngram.order={order}: {words:,} words need up to {needed / 1e9:.1f} GB"
-    if needed > (room := shutil.disk_usage(folder).free):  # the system would end it much later, without a word
+    if needed > (
+        room := shutil.disk_usage(folder).free
+    ):  # the system would kill the process much later, without a message
         raise InputError(
             f"{size}, and {folder} has {room / 1e9:.1f} GB: lower ngram.order, or choose a larger disk, by `out` for "
             "the stage ngram, by the variable TMPDIR for a model that is loaded"
@@ -49,14 +61,15 @@ def _store(words: int, order: int, memory: float, folder: Path) -> Store:
 
 
 def read_classes(path: Path, vocabulary: list[str]) -> np.ndarray:
-    """The class (V,) of each word of the vocabulary. Raises InputError where the file does not say them."""
+    """The class (V,) of each word of the vocabulary. Raises InputError if the file does not have exactly these
+    words."""
     try:
         classes = pd.read_csv(path, keep_default_na=False).set_index("word")["class"]
-        numbers = pd.api.types.is_integer_dtype(classes) and classes.min() >= 0
-        fit = numbers and sorted(classes.index) == sorted(vocabulary)
+        are_numbers = pd.api.types.is_integer_dtype(classes) and classes.min() >= 0
+        fits = are_numbers and sorted(classes.index) == sorted(vocabulary)
     except (OSError, KeyError, ValueError):  # pandas' own errors are ValueErrors
-        fit = False
-    if not fit:
+        fits = False
+    if not fits:
         raise InputError(
             f"{path}: not there, or not the classes of this vocabulary of {len(vocabulary):,} words; run the stage "
             "that makes them, such as `dvc repro cluster@500`"

@@ -1,4 +1,4 @@
-"""The arrays that a model leaves: the natural-log probability of every token of a split."""
+"""The predictions of a model: arrays with the natural-log probability of every token of a split."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -14,20 +14,21 @@ from pipeline.data.record import FILE, check_corpus, read
 
 log = logging.getLogger(__name__)
 
-READINGS = {"raw": "raw/{}", "with share": "{}"}  # the array of a split
-ABOVE = 1e-4  # how far above 0 rounding may put the logarithm of a probability
+READINGS = {"raw": "raw/{}", "with share": "{}"}  # the array of a split, by the kind of evaluation
+ABOVE = 1e-4  # a log-probability may be so far above 0, by rounding
 
 
 def write_predictions(
-    folder: Path, corpus: Corpus, raw: dict[str, np.ndarray], more: Mapping[str, float] | None = None
+    folder: Path, corpus: Corpus, raw: dict[str, np.ndarray], figures: Mapping[str, float] | None = None
 ) -> dict[str, float]:
-    """The arrays of a model: `raw/<split>.npy` as given, `valid.npy` and `test.npy` with the share for unseen words,
-    fitted on validation. Returns perplexities and share, which also stand in metrics.json.
+    """Writes the arrays of a model: the uncorrected ones as `raw/<split>.npy`; those corrected for unseen words as
+    `valid.npy` and `test.npy`. The share of the correction is fitted on validation. Returns the perplexities and the
+    share; metrics.json has them too.
 
-    raw: natural-log probability (T,) of every token of valid and test, and of train where it was computed; more: other
-    figures for metrics.json.
+    raw: natural-log probability (T,) of every token of valid and test, and of train if it was computed; figures:
+    further values for metrics.json.
     """
-    (folder / FILE).unlink(missing_ok=True)  # the folder is whole again when its stage has written this again
+    (folder / FILE).unlink(missing_ok=True)  # the folder is complete when its stage has written this file again
     treated, metrics = evaluation.treat(raw, corpus.splits, corpus.unseen)
     (folder / "raw").mkdir(parents=True, exist_ok=True)
     for place, arrays in ((folder / "raw", raw), (folder, treated)):
@@ -35,27 +36,27 @@ def write_predictions(
             if array.shape != corpus.ids(split).shape or not np.isfinite(array).all():
                 raise ValueError(f"{place}: log-probabilities of shape {array.shape} for {split}, or not all finite")
             np.save(place / f"{split}.npy", array.astype(np.float32))
-    write_json(folder / "metrics.json", metrics | (more or {}))
+    write_json(folder / "metrics.json", metrics | (figures or {}))
     log.info("%s: validation %.2f with share", folder, metrics["valid"])  # test is for the report
     return metrics
 
 
 def read_raw(folder: Path, corpus: Corpus) -> dict[str, np.ndarray]:
-    """A model's own natural-log probabilities (T,) of valid and test. Raises InputError as read_predictions does, and
-    for a model of another corpus."""
+    """The uncorrected natural-log probabilities (T,) of a model on valid and test. Raises InputError as
+    read_predictions does, and for a model of another corpus."""
     check_corpus(read(folder), folder, corpus)
     return {split: read_predictions(folder, f"raw/{split}", len(corpus.ids(split))) for split in ("valid", "test")}
 
 
 def read_predictions(folder: str | Path, split: str, tokens: int) -> np.ndarray:
-    """Natural-log probabilities (T,) float32 of so many tokens. split: valid, test, raw/train, raw/valid or raw/test.
+    """The natural-log probabilities (T,) float32 of a split. split: valid, test, raw/train, raw/valid or raw/test.
 
-    Raises InputError where they are not there, or are not logarithms of probabilities, one for each token.
+    Raises InputError if the array is missing, or does not hold one log-probability for each of `tokens` tokens.
     """
     path = Path(folder) / f"{split}.npy"
     array = read_array(path)
-    fit = array.shape == (tokens,) and array.dtype == np.float32
-    if not fit or not (np.isfinite(array) & (array <= ABOVE)).all():
+    fits = array.shape == (tokens,) and array.dtype == np.float32
+    if not fits or not (np.isfinite(array) & (array <= ABOVE)).all():
         raise InputError(
             f"{path} holds {array.dtype} of shape {array.shape}, or numbers that are no logarithms of probabilities, "
             f"for {tokens:,} tokens: make it again"
@@ -64,13 +65,13 @@ def read_predictions(folder: str | Path, split: str, tokens: int) -> np.ndarray:
 
 
 def folder_of(name: str, places: Sequence[str | Path], stage: str = "") -> Path:
-    """The folder of a model by its name, `mlp1/2`, or `mlp1` for seed 0, in the first of these places that has it.
+    """The folder of a model by its name (`mlp1/2`, or `mlp1` for seed 0), in the first of the places that has it.
 
-    stage: what makes it, for the error. Raises InputError where it is in none.
+    stage: the DVC stage that makes it, for the message. Raises InputError if no place has it.
     """
-    inside = name if "/" in name else f"{name}/0"
+    subfolder = name if "/" in name else f"{name}/0"
     for place in places:
-        if Path(place, inside).is_dir():
-            return Path(place, inside)
-    makes = f"run `dvc repro {stage}`" if stage else "run the stage that makes it"
-    raise InputError(f"no predictions of {inside} in {', '.join(map(str, places))}: {makes}")
+        if Path(place, subfolder).is_dir():
+            return Path(place, subfolder)
+    advice = f"run `dvc repro {stage}`" if stage else "run the stage that makes it"
+    raise InputError(f"no predictions of {subfolder} in {', '.join(map(str, places))}: {advice}")

@@ -1,4 +1,4 @@
-"""How a result was made: `run.json` beside it. Whoever reads a result later asks this file and guesses nothing."""
+"""How a result was made: the file `run.json` beside it, for all code that reads the result later."""
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -14,31 +14,37 @@ FILE = "run.json"
 
 @dataclass(frozen=True)
 class Record:
-    """One run of a stage. Nothing here changes when the same run is repeated."""
+    """One run of a stage. A repeated run has an equal record."""
 
     stage: str
     name: str  # of the model or the result
-    seed: int  # 0 for all that has no randomness
-    config: dict[str, Any]  # the stage's resolved configuration that decides numbers, without name and seed
+    seed: int  # 0 for a result without randomness
+    config: dict[str, Any]  # the resolved keys of the stage that decide numbers, without name and seed
     data: str  # digest of the corpus' ids
 
     def write(self, folder: Path) -> None:
-        """Puts run.json into the folder of the result."""
+        """Writes run.json into the folder of the result."""
         write_json(folder / FILE, asdict(self))
 
 
 def describe(stage: str, config: Stage, data: str) -> Record:
-    """The run that a stage's configuration object is about to make, from a corpus with this digest.
+    """The record of a run that is about to start. config: the settings of the stage; data: the digest of the corpus.
 
     Keys that are null, such as those of other families of networks, are left out.
     """
     values = config.model_dump(exclude_none=True)
-    decides = {key: values[key] for key in deciding(type(config)) if key in values and key not in ("name", "seed")}
-    return Record(stage, values["name"], values.get("seed", 0), decides, data)
+    keys = [key for key in deciding(type(config)) if key in values and key not in ("name", "seed")]
+    return Record(
+        stage=stage,
+        name=values["name"],
+        seed=values.get("seed", 0),
+        config={key: values[key] for key in keys},
+        data=data,
+    )
 
 
 def read(folder: str | Path) -> Record:
-    """The run that made the result in a folder. Raises InputError where the folder does not say."""
+    """The record of the result in a folder. Raises InputError if its run.json is missing or damaged."""
     file = Path(folder) / FILE
     try:
         return Record(**read_json(file))
@@ -47,6 +53,6 @@ def read(folder: str | Path) -> Record:
 
 
 def check_corpus(record: Record, folder: str | Path, corpus: Corpus) -> None:
-    """Raises InputError where the result in a folder was not made from this corpus."""
+    """Raises InputError if the result in the folder was made from another corpus."""
     if record.data != corpus.counts["digest"]:
         raise InputError(f"{folder} was made from another corpus: give the data and the predictions of the same one")

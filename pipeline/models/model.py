@@ -1,4 +1,4 @@
-"""A language model with its corpus: what commands, the server and `import nplm` ask."""
+"""A language model with its corpus, as commands, the server and `import nplm` use it."""
 
 import sys
 from collections.abc import Sequence
@@ -18,12 +18,12 @@ from pipeline.data.weights import read_features
 from pipeline.models import by_name
 from pipeline.models.tokeniser import Tokeniser
 
-_EXPLAINED: set[str] = set()  # what this process has said already
+_EXPLAINED: set[str] = set()  # the notes that this process has printed
 
 
 class Model:
-    """A language model with its vocabulary. Logarithms are natural. For a word that the vocabulary does not hold its
-    symbol answers, `<unk>`, and it is marked as unknown."""
+    """A language model with its vocabulary. Logarithms are natural. A word that is not in the vocabulary is scored as
+    the symbol `<unk>` and marked as unknown."""
 
     def __init__(self, name: str, corpus: Corpus, tables: Sequence[Path], clusters: Path):
         self.name, self.corpus = name, corpus
@@ -35,26 +35,27 @@ class Model:
 
     @cached_property
     def raw(self) -> by_name.LanguageModel:
-        """The model of ids, without the share. It is loaded, or counted, when first asked."""
-        return by_name.load(self.name, self.corpus, self._tables, self._clusters)
+        """The model over ids, uncorrected for unseen words. It is loaded, or counted, at its first use."""
+        return by_name.load(self.name, self.corpus, tables=self._tables, clusters=self._clusters)
 
     @cached_property
     def tokeniser(self) -> Tokeniser:
-        """From a text to ids of the corpus."""
+        """Turns a text into words and ids of the corpus."""
         return Tokeniser(self.corpus)
 
     def score(self, text: str, tokens: bool = False, marks: bool = True) -> pd.DataFrame:
-        """A line a word of a text: word, log_probability (with the share for words that training never shows), raw (as
-        the model gives it), unknown.
+        """A row for each word of a text: word, log_probability (corrected for unseen words), raw (uncorrected, as the
+        model gives it), unknown.
 
-        tokens: words stand apart by white space, as in a corpus, and a line is a paragraph. marks: score the marks
-        after paragraphs and the text too, as in training. Raises InputError where there are no words.
+        tokens: the text is tokenised: white space separates words, and a line is a paragraph. marks: whether the marks
+        after paragraphs and the text are scored too, as in training. Raises InputError if the text has no words.
         """
         scored = self.score_words(self.tokeniser.words(text, tokens))
         return (scored if marks else scored[~scored["mark"]]).drop(columns="mark").reset_index(drop=True)
 
     def score_words(self, words: list[str]) -> pd.DataFrame:
-        """The same of a text's words, as the tokeniser gives them, and whether each is a mark."""
+        """As score, for the words that the tokeniser made of a text; a further column, mark, says whether a word is a
+        mark."""
         ids = self.tokeniser.ids(words)
         raw = self.raw.log_probabilities(self.tokeniser.before, ids)
         log_p = {"log_probability": self.with_share(raw, ids).astype(float), "raw": raw.astype(float)}
@@ -62,57 +63,60 @@ class Model:
         return scored.assign(mark=scored["word"].isin(self.tokeniser.marks))
 
     def perplexity(self, path: str | Path, tokens: bool = False, raw: bool = False, marks: bool = True) -> float:
-        """Of the text in a file, over all its words; with share, or raw."""
+        """The perplexity of the text in a file, over all its words; raw: uncorrected for unseen words."""
         scored = self.score(Path(path).read_text("utf-8-sig", errors="surrogateescape"), tokens, marks)
         return evaluation.perplexity(scored["raw" if raw else "log_probability"].to_numpy())
 
     def next(self, text: str = "", k: int = 10) -> pd.DataFrame:
-        """The k likeliest words after a text, the likeliest first: word, probability (with share)."""
+        """The k likeliest words after a text, the likeliest first: word, probability (corrected for unseen words)."""
         self.explain()
         log_p = self.distribution(self.tokeniser.ids(self.tokeniser.beginning(text)))
         best = np.argsort(-log_p, kind="stable")[:k]
         return pd.DataFrame({"word": [self.corpus.vocabulary[i] for i in best], "probability": np.exp(log_p[best])})
 
     def explain(self) -> None:
-        """Says on standard error, once a process, what to know of the words that a model gives."""
+        """Prints a note about the words that a model gives to standard error, once per process."""
         if self.tokeniser.note and self.tokeniser.note not in _EXPLAINED:
             _EXPLAINED.add(self.tokeniser.note)
             print(self.tokeniser.note, file=sys.stderr)
 
     def distribution(self, ids: np.ndarray) -> np.ndarray:
-        """Log-probability (V,), with share, of each word of the vocabulary after the beginning (T,) of a text."""
-        every = np.arange(len(self.corpus.vocabulary))
-        return self.with_share(self.raw.next(np.concatenate([self.tokeniser.before, ids])), every)
+        """Log-probability (V,), corrected for unseen words, of each word after the beginning (T,) of a text."""
+        all_ids = np.arange(len(self.corpus.vocabulary))
+        return self.with_share(self.raw.next(np.concatenate([self.tokeniser.before, ids])), all_ids)
 
     def features(self, word: str) -> np.ndarray:
-        """C of a word, (m,), or of its symbol if the vocabulary does not hold it. Raises InputError of an n-gram or a
-        mixture, which have none."""
+        """The features C (m,) of a word, or of its symbol if it is not in the vocabulary. Raises InputError for an
+        n-gram or a mixture, which have no features."""
         return read_features(self.folder)[self.tokeniser.ids([word])[0]]
 
-    def neighbours(self, word: str, k: int = 10, seen: int = 10) -> pd.DataFrame:
-        """The k words whose features are most like a word's, among those that occur `seen` times in training or more:
-        word, cosine. Raises InputError of a word without features, and of models that have none."""
-        vocabulary, (folded,) = self.corpus.vocabulary, self.tokeniser.folded([word])
+    def neighbours(self, word: str, k: int = 10, min_count: int = 10) -> pd.DataFrame:
+        """The k words whose features are most like a word's, among those that occur at least `min_count` times in
+        training: word, cosine. Raises InputError for a word without features, and for models without features."""
+        vocabulary = self.corpus.vocabulary
+        (folded,) = self.tokeniser.folded([word])
         if folded not in vocabulary:
-            alike = ", ".join(repr(each) for each in vocabulary if each.lower() == word.lower())
-            why = f"; {alike} is" if alike else ": it is too rare there, or another spelling"
-            raise InputError(f"{word!r} is not in the vocabulary of this corpus{why}")
-        times = np.bincount(self.corpus.train, minlength=len(vocabulary))
-        place = vocabulary.index(folded)
-        if not times[place]:
+            spellings = ", ".join(repr(entry) for entry in vocabulary if entry.lower() == word.lower())
+            hint = f"; {spellings} is" if spellings else ": it is too rare there, or another spelling"
+            raise InputError(f"{word!r} is not in the vocabulary of this corpus{hint}")
+        counts = np.bincount(self.corpus.train, minlength=len(vocabulary))
+        word_id = vocabulary.index(folded)
+        if not counts[word_id]:
             raise InputError(f"{word!r} never occurs in training, so it has learned no features")
-        ids, cosines = nearest(read_features(self.folder), place, k, times >= seen)
+        features = read_features(self.folder)
+        ids, cosines = nearest(features, word=word_id, count=k, among=counts >= min_count)
         self.explain()
         return pd.DataFrame({"word": [vocabulary[i] for i in ids], "cosine": cosines.astype(float)})
 
     @cached_property
     def _share(self) -> tuple[np.ndarray, float]:
-        """Of which words it is, a mask (V,), and how much."""
+        """The correction for unseen words: a mask (V,) of these words, and their share of probability."""
         return self.corpus.unseen, read_json(self.folder / "metrics.json")["share"]
 
     def with_share(self, raw: np.ndarray, ids: np.ndarray) -> np.ndarray:
-        """What the model itself gave some ids (T,), with the share."""
-        return evaluation.apply_share(raw, ids, *self._share)
+        """The log-probabilities (T,) of some ids (T,), corrected for unseen words. raw: as the model gives them."""
+        unseen, share = self._share
+        return evaluation.apply_share(raw, ids, unseen=unseen, share=share)
 
 
 def load(
@@ -121,11 +125,11 @@ def load(
     predictions: str | Path | None = None,
     clusters: str | Path = ROOT / "clusters" / "brown",
 ) -> Model:
-    """A model by its name: mlp1, mlp1/2 (seed 2), kn5, best-ngram, mlp1-mixed (or mlp2, as the paper has it).
+    """A model by its name: mlp1, mlp1/2 (seed 2), kn5, best-ngram, mlp1-mixed (or mlp2, as the paper calls it).
 
-    data: the preprocessed corpus; predictions: the folder of a table's models, by default Table 1's, then those of
-    `make beyond` and `make later`; clusters: of the class models. Raises InputError where it is not there, and says
-    what is.
+    data: the preprocessed corpus; predictions: the folder of a table's models, by default the first of by_name.TABLES
+    that has the model; clusters: the word classes of class models. Raises InputError if there is no such model; the
+    message lists the existing models.
     """
     tables = [Path(predictions)] if predictions else [ROOT / table for table in by_name.TABLES]
-    return Model(name, read_corpus(data), tables, Path(clusters))
+    return Model(name, read_corpus(data), tables=tables, clusters=Path(clusters))

@@ -1,9 +1,9 @@
-"""A model of the pipeline as MLflow loads and serves it: texts in, the log-probability of each word out.
+"""A model of the pipeline as MLflow loads and serves it: from texts to the log-probability of each word.
 
-A text that cannot be scored gets a reason in `error`, and the other texts of the request their answers.
+For a text that cannot be scored, `error` has the reason; the other texts of the request are scored.
 
-MLflow runs this file when it loads the model. Beside it lie `data`, the preprocessed corpus, `predictions` with the
-model and its components, and `clusters`.
+MLflow runs this file when it loads the model. Its artifacts are `data` (the preprocessed corpus), `predictions` (the
+model and its components) and `clusters`.
 """
 
 import sys
@@ -22,7 +22,7 @@ from pipeline.core.common.errors import InputError
 from pipeline.core.common.evaluation import perplexity
 from pipeline.models.model import load
 
-LONGEST = 100_000  # characters of a text, some 20,000 words; the answer takes twenty times as many
+LONGEST = 100_000  # characters of a text, some 20,000 words; the answer has twenty times as many characters
 SENTENCE = "The jury said that the election was fair."
 EXAMPLE = pd.DataFrame({"text": [SENTENCE]})
 NO_TEXT = 'no column `text`: send such as {"dataframe_records": [{"text": "It was fair."}]}'
@@ -32,7 +32,9 @@ WORD = [
     Property("unknown", DataType.boolean),
 ]
 SIGNATURE = ModelSignature(
-    inputs=Schema([ColSpec(DataType.string, "text", required=False)]),  # or one null would refuse a whole request
+    inputs=Schema(
+        [ColSpec(DataType.string, "text", required=False)]
+    ),  # if required, one null would refuse the whole request
     outputs=Schema(
         [
             ColSpec(Array(Object(WORD)), "words"),
@@ -49,33 +51,39 @@ class Served(PythonModel):
     def load_context(self, context: mlflow.pyfunc.PythonModelContext) -> None:
         """Reads the model from the artifacts."""
         if "mlflow.pyfunc.scoring_server.app" in sys.modules:  # the server's own process
-            # It makes the frame of a request before `predict` sees it: as str, half a letter in one text fails all.
-            with warnings.catch_warnings(action="ignore"):  # pandas 4 will lack it
+            # The server makes the frame of a request before `predict` gets it. In a column of pandas' type str, half a
+            # character in one text would fail the whole request.
+            with warnings.catch_warnings(action="ignore"):  # pandas 4 will lack this option
                 pd.set_option("future.infer_string", False)
         folder = Path(context.artifacts["model"])
-        self.model = load(context.model_config["name"], folder / "data", folder / "predictions", folder / "clusters")
-        self.model.score(SENTENCE)  # loads it now, and not for the first request
+        self.model = load(
+            context.model_config["name"],
+            data=folder / "data",
+            predictions=folder / "predictions",
+            clusters=folder / "clusters",
+        )
+        self.model.score(SENTENCE)  # loads the model now, not at the first request
 
     def predict(self, context, model_input: pd.DataFrame, params: dict | None = None) -> pd.DataFrame:
-        """One line a text: its words, marks included, each with its natural-log probability, and the perplexity; or
-        why there are none. A request without a column `text` is refused: MLflow drops other columns, rows with them."""
+        """A row for each text: its words with their natural-log probabilities, marks included, and the perplexity; or
+        the error. A request without a column `text` is refused: MLflow drops other columns, and the rows with them."""
         if "text" not in model_input:
             raise MlflowException.invalid_parameter_value(NO_TEXT)
         texts = model_input["text"]
-        # As objects: a perplexity that is not there is null then, where NaN is no JSON.
-        return pd.DataFrame([self._answer(each) for each in texts], dtype=object)
+        # As objects, so that a missing perplexity is null: NaN is not JSON.
+        return pd.DataFrame([self._answer(text) for text in texts], dtype=object)
 
-    def _answer(self, given: str | None) -> dict:
+    def _answer(self, text: str | None) -> dict:
         try:
-            if not isinstance(given, str):
+            if not isinstance(text, str):
                 raise InputError("no text: give one as `text`")
-            if len(given) > LONGEST:
-                raise InputError(f"{len(given):,} characters; at most {LONGEST:,} are scored at once: send parts")
-            scored = self.model.score(given).drop(columns="raw")
+            if len(text) > LONGEST:
+                raise InputError(f"{len(text):,} characters; at most {LONGEST:,} are scored at once: send parts")
+            words = self.model.score(text).drop(columns="raw")
         except InputError as error:
             return {"words": [], "perplexity": None, "error": str(error)}
-        total = float(perplexity(scored["log_probability"].to_numpy()))
-        return {"words": scored.to_dict("records"), "perplexity": total, "error": None}
+        total = float(perplexity(words["log_probability"].to_numpy()))
+        return {"words": words.to_dict("records"), "perplexity": total, "error": None}
 
 
 set_model(Served())

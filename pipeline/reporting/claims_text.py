@@ -26,7 +26,7 @@ EXPLORATORY = """\
 Exploratory, what we found beyond the papers: no claim of theirs, and no verdict. A figure is the perplexity of
 `other` over that of `model`, less 1.
 """
-# What HEAD says of figures, where no claim stands above the pairs.
+# What HEAD says of figures, for a page that has pairs and no claims.
 WITHOUT_CLAIMS = """\
 It is the geometric mean over seeds. `raw`: as the models give it; `with share`: after the last step for words that
 training never shows. The 95 % intervals resample the texts, both models on the same ones, and hold the spread of the
@@ -36,30 +36,30 @@ stopping and weights were chosen there.
 
 
 def page(table: Table, frames: dict[str, pd.DataFrame]) -> str:
-    """The page; frames: the stage's lines of each kind."""
-    judged = any(len(frames[kind]) for kind in ("claims", "curves", "incomparable"))
-    parts = [TRAINED.format(training=table.training, seeds=len(table.seeds))] + [HEAD] * judged
+    """The page. frames: the stage's lines, by kind."""
+    has_claims = any(len(frames[kind]) for kind in ("claims", "curves", "incomparable"))
+    parts = [TRAINED.format(training=table.training, seeds=len(table.seeds))] + [HEAD] * has_claims
     for kind, head in HEADS.items():
         if len(frames[kind]):
-            more = "" if judged else f"{WITHOUT_CLAIMS}\n"  # then pairs alone are there
-            parts.append(f"{head}{more}{VIEW_OF[kind](frames[kind]).to_markdown(index=False, disable_numparse=True)}\n")
+            note = "" if has_claims else f"{WITHOUT_CLAIMS}\n"
+            parts.append(f"{head}{note}{VIEW_OF[kind](frames[kind]).to_markdown(index=False, disable_numparse=True)}\n")
     return "\n".join(parts)
 
 
 def claims_view(lines: pd.DataFrame) -> pd.DataFrame:
-    """A line a claim, as text: its words, what it asks for, and what was measured on each split and reading."""
-    return pd.DataFrame([_claim(group) | _measured(group) for _, group in lines.groupby("says", sort=False)])
+    """One line per claim, as text: its words, what it asks for, and the figures of each split and evaluation."""
+    return pd.DataFrame([_claim(group) | _figures(group) for _, group in lines.groupby("says", sort=False)])
 
 
 def pairs_view(lines: pd.DataFrame) -> pd.DataFrame:
-    """A line a pair that the papers do not compare."""
-    named = {"says": "compared", "better": "model", "than": "other"}
+    """One line per pair of models that the papers do not compare."""
+    heads = {"says": "compared", "better": "model", "than": "other"}
     groups = [group for _, group in lines.groupby("says", sort=False)]
-    return pd.DataFrame([group.iloc[0][[*named]].rename(named).to_dict() | _measured(group) for group in groups])
+    return pd.DataFrame([group.iloc[0][[*heads]].rename(heads).to_dict() | _figures(group) for group in groups])
 
 
 def curves_view(lines: pd.DataFrame) -> pd.DataFrame:
-    """A line a claim about learning curves, or one that can't be judged."""
+    """One line per claim about learning curves, or per claim that can't be judged."""
     return lines.rename(columns={"says": "the paper says"})
 
 
@@ -73,33 +73,33 @@ VIEW_OF = {"claims": claims_view, "curves": curves_view, "incomparable": curves_
 
 
 def _claim(group: pd.DataFrame) -> dict[str, str]:
-    first = group.iloc[0]
-    added = f" (added {first['added']}, its figures known)" if first["added"] else ""
-    # What the paper's figures show on validation and test, and its words.
-    shown = _either(group["paper"]) if group["paper"].notna().all() else ""
-    words = f" ({first['figure']})" if shown and first["figure"] else first["figure"]
-    asked = {"better": "above 0", "as much": f"at least {_either(group['least'])}"}
+    claim = group.iloc[0]
+    note = f" (added {claim['added']}, its figures known)" if claim["added"] else ""
+    # The gain by the paper's figures on validation and test, then the paper's own words.
+    gain = _either(group["paper"]) if group["paper"].notna().all() else ""
+    words = f" ({claim['figure']})" if gain and claim["figure"] else claim["figure"]
+    bounds = {"better": "above 0", "as much": f"at least {_either(group['least'])}"}
     return {
-        "the paper says": first["says"] + added,
-        "where": first["where"],
-        "paper": shown + words,
-        "asks": asked.get(first["kind"], f"at most {_either(group['most'])}"),
+        "the paper says": claim["says"] + note,
+        "where": claim["where"],
+        "paper": gain + words,
+        "asks": bounds.get(claim["kind"], f"at most {_either(group['most'])}"),
         "better": _either(group["better"], "{}"),
         "than": _either(group["than"], "{}"),
     }
 
 
 def _either(values: pd.Series, form: str = "{:+.2%}") -> str:
-    """One value, or those of the splits and readings where they differ."""
+    """The value; where splits or evaluations differ, all values."""
     return " / ".join(dict.fromkeys(map(form.format, values)))
 
 
-def _measured(group: pd.DataFrame) -> dict[str, str]:
-    """By split and reading, as +1.2% (-0.3% to +2.7%), open, one seed."""
-    measured = {}
+def _figures(group: pd.DataFrame) -> dict[str, str]:
+    """By split and evaluation, such as `+1.2% (-0.3% to +2.7%), open, one seed`."""
+    figures = {}
     for line in group.to_dict("records"):
         interval = f" ({line['low']:+.1%} to {line['high']:+.1%})" if pd.notna(line["low"]) else ""
-        more = [line.get("holds"), "one seed" if line["seeds"] == 1 else ""]
+        notes = [line.get("holds"), "one seed" if line["seeds"] == 1 else ""]
         figure = f"{line['ours']:+.1%}{interval}"
-        measured[f"{line['split']}, {line['reading']}"] = ", ".join(filter(None, [figure, *more]))
-    return measured
+        figures[f"{line['split']}, {line['reading']}"] = ", ".join(filter(None, [figure, *notes]))
+    return figures

@@ -1,7 +1,7 @@
-"""What each stage took where it ran last: seconds, words a second, peak memory.
+"""What each stage took in its last run: seconds, words per second, peak memory.
 
-Times differ from run to run, so no stage writes them into a result: they lie in timings/<table>/, which neither git nor
-DVC keeps. `make costs` gathers them into reports/costs.csv, which is committed and which the page shows.
+Times differ from run to run, so they are no part of a result. Stages write them into timings/<table>/, which neither
+git nor DVC keeps. `make costs` gathers them into reports/costs.csv, which is committed and which the page shows.
 """
 
 from pathlib import Path
@@ -14,22 +14,22 @@ KEYS = ["table", "stage", "item"]
 MEASURES = ["seconds", "words_per_second", "peak_memory_mb"]
 
 
-def gather(timings: Path, known: Path) -> pd.DataFrame:
-    """A line for each item of a stage: what `timings` holds, and for all else the line of the file `known`."""
+def gather(timings: Path, committed: Path) -> pd.DataFrame:
+    """One line per item of a stage: from the folder `timings`, or else from the CSV file `committed`."""
     lines = [{"table": file.parent.name, "item": file.stem} | read_json(file) for file in timings.glob("*/*.json")]
-    here = pd.DataFrame(lines, columns=[*KEYS, *MEASURES]).set_index(KEYS).round(1)
-    return here.combine_first(read(known).set_index(KEYS)).sort_index().reset_index()
+    latest = pd.DataFrame(lines, columns=[*KEYS, *MEASURES]).set_index(KEYS).round(1)
+    return latest.combine_first(read(committed).set_index(KEYS)).sort_index().reset_index()
 
 
 def read(file: Path) -> pd.DataFrame:
-    """What `gather` gave, as it was written; no line where there is no file."""
+    """The table that `gather` made, from its CSV file; without the file, no lines."""
     if not file.is_file():
         return pd.DataFrame(columns=[*KEYS, *MEASURES])
     return pd.read_csv(file, dtype=dict.fromkeys(KEYS, str) | dict.fromkeys(MEASURES, float))
 
 
 def by_stage(costs: pd.DataFrame) -> pd.DataFrame:
-    """By table and stage: items, seconds together, the longest item, its seconds, and peak memory; longest first."""
+    """By table and stage: number of items, total seconds, the longest item, its seconds, peak memory. Longest first."""
     ordered = costs.sort_values("seconds", ascending=False, kind="stable")
     total = ordered.groupby(["table", "stage"], sort=False).agg(
         items=("item", "size"),
@@ -42,8 +42,11 @@ def by_stage(costs: pd.DataFrame) -> pd.DataFrame:
 
 
 def minutes(costs: pd.DataFrame, table: str) -> pd.Series:
-    """Core-minutes by model, the mean over seeds: of training a table's network, or of adapting one, scoring included.
-    Of those on one thread: seconds are the process's."""
-    spent = costs[(costs["table"] == table) & costs["stage"].isin(["train", "adapt"])]
-    model = spent["item"].str.extract(r"^[a-z_]+-(.+)-\d+$", expand=False)
-    return spent.groupby(model)["seconds"].mean() / 60
+    """CPU minutes by model, mean over seeds: of training a network of the table, or of adapting it; scoring is
+    included.
+
+    Seconds are wall-clock time, so this is true of processes with one thread.
+    """
+    runs = costs[(costs["table"] == table) & costs["stage"].isin(["train", "adapt"])]
+    model = runs["item"].str.extract(r"^[a-z_]+-(.+)-\d+$", expand=False)
+    return runs.groupby(model)["seconds"].mean() / 60

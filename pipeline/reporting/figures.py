@@ -1,4 +1,4 @@
-"""The figures, from the tables of the report: each returns an SVG."""
+"""The figures, drawn from the tables of the report. Each function returns an SVG."""
 
 import matplotlib
 import numpy as np
@@ -13,41 +13,43 @@ PANELS = {
 }
 
 
-def ratios(table: pd.DataFrame, yardstick: str) -> str:
-    """Each row's test perplexity over the yardstick's: ours with its interval, and the paper's.
+def ratios(table: pd.DataFrame, baseline: str) -> str:
+    """Each row's test perplexity over the baseline's: ours with its interval, and the paper's.
 
-    table: a line a row, with label, to_<yardstick> and its _low and _high, and paper_to_<yardstick>, the paper's own.
+    table: one line per row, with label, to_<baseline> and its _low and _high, and paper_to_<baseline>, the ratio of the
+    paper's figures.
     """
-    place = np.arange(len(table))[::-1]
-    ours, low, high = (table[f"to_{yardstick}{end}"] for end in ("", "_low", "_high"))
+    places = np.arange(len(table))[::-1]
+    ours, low, high = (table[f"to_{baseline}{end}"] for end in ("", "_low", "_high"))
     with style.figure(8, 0.28 * len(table) + 1) as figure:
         axes = figure.add_subplot()
-        axes.errorbar(ours, place, xerr=[ours - low, high - ours], fmt="o", markersize=5, label="ours, 95 % over texts")
-        axes.plot(table[f"paper_to_{yardstick}"], place, "D", markersize=4.5, color=style.PAPER, label="the paper")
+        axes.errorbar(
+            ours, places, xerr=[ours - low, high - ours], fmt="o", markersize=5, label="ours, 95 % over texts"
+        )
+        axes.plot(table[f"paper_to_{baseline}"], places, "D", markersize=4.5, color=style.PAPER, label="the paper")
         axes.axvline(1, color=style.INK, linewidth=0.7, linestyle=":")
-        axes.set_yticks(place, table["label"])
+        axes.set_yticks(places, table["label"])
         axes.set_xlabel("test perplexity over that of Kneser-Ney 5 (SRILM's default form)")
         axes.legend(loc="lower left")
         return style.svg(figure)
 
 
 def maps(tables: dict[str, pd.DataFrame], x: str, y: str) -> str:
-    """Maps of validation perplexity by two values, one beside the other, in the same colours.
+    """Maps of validation perplexity over two settings, side by side, on one scale of colours.
 
     tables: by title; columns x, y and valid.
     """
-    pivoted = {title: table.pivot(index=y, columns=x, values="valid") for title, table in tables.items()}
-    values = np.concatenate([each.to_numpy().ravel() for each in pivoted.values()])
-    with style.figure(4.2 * len(pivoted), 3.4) as figure:
-        for axes, (title, each) in zip(
-            figure.subplots(1, len(pivoted), squeeze=False)[0], pivoted.items(), strict=True
-        ):
-            axes.imshow(each, cmap="viridis", vmin=np.nanmin(values), vmax=np.nanmax(values), aspect="auto")
-            for (row, column), value in np.ndenumerate(each.to_numpy()):
+    grids = {title: table.pivot(index=y, columns=x, values="valid") for title, table in tables.items()}
+    values = np.concatenate([grid.to_numpy().ravel() for grid in grids.values()])
+    with style.figure(4.2 * len(grids), 3.4) as figure:
+        panels = figure.subplots(1, len(grids), squeeze=False)[0]
+        for axes, (title, grid) in zip(panels, grids.items(), strict=True):
+            axes.imshow(grid, cmap="viridis", vmin=np.nanmin(values), vmax=np.nanmax(values), aspect="auto")
+            for (row, column), value in np.ndenumerate(grid.to_numpy()):
                 dark = value < np.nanmean(values)
                 axes.text(column, row, f"{value:.0f}", ha="center", va="center", color="white" if dark else "black")
-            axes.set_xticks(range(len(each.columns)), each.columns)
-            axes.set_yticks(range(len(each.index)), each.index)
+            axes.set_xticks(range(len(grid.columns)), grid.columns)
+            axes.set_yticks(range(len(grid.index)), grid.index)
             axes.set_xlabel(x)
             axes.set_ylabel(y)
             axes.set_title(title, fontsize=10)
@@ -56,51 +58,52 @@ def maps(tables: dict[str, pd.DataFrame], x: str, y: str) -> str:
 
 
 def search(table: pd.DataFrame) -> str:
-    """A grid's validation perplexities, means over seeds: a map where two values vary, else a line a job through all
-    that do.
+    """A grid's validation perplexities, means over seeds. Where two settings vary: a map of them. Else one line per
+    job, through its value of each setting that varies.
 
-    table: as sweep.collect gives it. Jobs that failed are left out.
+    table: as sweep.collect returns it. Jobs that failed are left out.
     """
-    done = over_seeds(table[table["valid"].notna()].astype({"valid": float}))
-    varied = [name for name in given(done) if done[name].nunique() > 1]
-    choices = {name: sorted(done[name].unique(), key=by_number) for name in varied}
-    if len(varied) == 2 and not done.duplicated(varied).any():
-        ordered = done.assign(**{name: pd.Categorical(done[name], choices[name]) for name in varied})
-        return maps({"validation perplexity": ordered}, *varied)
-    with style.figure(2 + 1.8 * len(varied), 3.6) as figure:
+    jobs = over_seeds(table[table["valid"].notna()].astype({"valid": float}))
+    keys = [key for key in setting_columns(jobs) if jobs[key].nunique() > 1]
+    choices = {key: sorted(jobs[key].unique(), key=by_number) for key in keys}
+    if len(keys) == 2 and not jobs.duplicated(keys).any():
+        ordered = jobs.assign(**{key: pd.Categorical(jobs[key], choices[key]) for key in keys})
+        return maps({"validation perplexity": ordered}, x=keys[0], y=keys[1])
+    with style.figure(2 + 1.8 * len(keys), 3.6) as figure:
         axes = figure.add_subplot()
-        low, high = done["valid"].min(), done["valid"].max()
-        for line in done.to_dict("records"):
-            share = (line["valid"] - low) / (high - low or 1)
-            places = [choices[name].index(line[name]) / max(len(choices[name]) - 1, 1) for name in varied]
-            axes.plot([*places, share], color=matplotlib.colormaps["viridis"](share), alpha=0.8)
-        for place, name in enumerate(varied):
-            for number, value in enumerate(choices[name]):
-                axes.text(place, number / max(len(choices[name]) - 1, 1), f" {value}", fontsize=9)
-        for value, share in ((low, 0), (high, 1)):
-            axes.text(len(varied), share, f" {value:.1f}", fontsize=9)
-        axes.set_xticks(range(len(varied) + 1), [*varied, "validation perplexity"])
+        low, high = jobs["valid"].min(), jobs["valid"].max()
+        for line in jobs.to_dict("records"):
+            last = (line["valid"] - low) / (high - low or 1)
+            heights = [choices[key].index(line[key]) / max(len(choices[key]) - 1, 1) for key in keys]
+            axes.plot([*heights, last], color=matplotlib.colormaps["viridis"](last), alpha=0.8)
+        for place, key in enumerate(keys):
+            for number, value in enumerate(choices[key]):
+                axes.text(place, number / max(len(choices[key]) - 1, 1), f" {value}", fontsize=9)
+        for value, height in ((low, 0), (high, 1)):
+            axes.text(len(keys), height, f" {value:.1f}", fontsize=9)
+        axes.set_xticks(range(len(keys) + 1), [*keys, "validation perplexity"])
         axes.set_yticks([])
         axes.spines[:].set_visible(False)
         return style.svg(figure)
 
 
-def given(table: pd.DataFrame) -> list[str]:
-    """The columns of a grid's table that its jobs were given, but for the seed."""
+def setting_columns(table: pd.DataFrame) -> list[str]:
+    """The columns of a grid's table that hold its jobs' settings, without the seed."""
     return [name for name in table.columns[: table.columns.get_loc("valid")] if name not in ("job", "seed", "seeds")]
 
 
 def over_seeds(table: pd.DataFrame) -> pd.DataFrame:
-    """A grid's table with a line for all seeds of a setting, if they vary: how many, and the means of the figures."""
+    """A grid's table with one line for all seeds of the same settings: how many seeds, and the means of the figures.
+    A table with one seed is returned as it is."""
     if "seed" not in table or table["seed"].nunique() < 2:
         return table
-    settings = table.groupby(given(table) or (lambda _: 0), sort=False, dropna=False)
+    settings = table.groupby(setting_columns(table) or (lambda _: 0), sort=False, dropna=False)
     means = settings[[*table.columns[table.columns.get_loc("valid") :]]].mean(numeric_only=True)
     return means.assign(seeds=settings["seed"].count()).set_index("seeds", append=True).reset_index()
 
 
 def by_number(value: str) -> tuple[float, str]:
-    """A key to sort by: numbers by size, before all else."""
+    """A key for sorting: numbers first, by size, then other values by their text."""
     try:
         return float(value), ""
     except ValueError:
@@ -108,9 +111,9 @@ def by_number(value: str) -> tuple[float, str]:
 
 
 def genres(table: pd.DataFrame, models: dict[str, str]) -> str:
-    """Test perplexity by genre, a group of bars for each.
+    """Test perplexity by genre, a group of bars per genre.
 
-    table: a line a genre, a column a model; models: the columns to draw and their labels.
+    table: one line per genre, one column per model; models: the columns to draw, and their labels.
     """
     width = 0.8 / len(models)
     with style.figure(8, 3.6) as figure:
@@ -125,22 +128,25 @@ def genres(table: pd.DataFrame, models: dict[str, str]) -> str:
 
 
 def curves(curves: pd.DataFrame, rows: pd.DataFrame, same_corpus: bool) -> str:
-    """Training and validation perplexity by epoch, a line for each seed of each network; where the corpus is the
-    paper's, its figures as diamonds over the last epoch.
+    """Training and validation perplexity by epoch, one line per seed of each network. Where the corpus is the paper's,
+    diamonds over the last epoch show the paper's figures.
 
-    curves: by name and seed, with epoch and the columns of PANELS; rows: as table.build has them.
+    curves: indexed by name and seed, with epoch and the columns of PANELS; rows: as table.build returns them.
     """
     with style.figure(11, 4.5) as figure:
         for axes, (column, label) in zip(figure.subplots(1, 2), PANELS.items(), strict=True):
-            for name, of_name in curves.groupby("name", sort=False):
-                row, colour = rows.loc[name], None
-                for _, curve in of_name.groupby("seed"):
-                    shape = f"{row['row'] or name}, n={row['n']} h={row['h']} m={row['m']}" + " direct" * row["direct"]
-                    line = {"color": colour, "marker": "o", "markersize": 3, "label": None if colour else shape}
-                    (drawn,) = axes.plot(curve["epoch"], curve[column], **line)
-                    colour = drawn.get_color()
-                if pd.notna(printed := row[f"paper_{column.removesuffix('_perplexity')}"]) and same_corpus:
-                    axes.plot(of_name["epoch"].max(), printed, "D", color=colour, markeredgecolor=style.INK)
+            for name, network in curves.groupby("name", sort=False):
+                row = rows.loc[name]
+                shape = f"{row['row'] or name}, n={row['n']} h={row['h']} m={row['m']}" + " direct" * row["direct"]
+                colour = None  # of the first seed: matplotlib's next one; then the same for all seeds
+                for _, curve in network.groupby("seed"):
+                    legend = None if colour else shape
+                    (line,) = axes.plot(
+                        curve["epoch"], curve[column], color=colour, marker="o", markersize=3, label=legend
+                    )
+                    colour = line.get_color()
+                if pd.notna(paper_figure := row[f"paper_{column.removesuffix('_perplexity')}"]) and same_corpus:
+                    axes.plot(network["epoch"].max(), paper_figure, "D", color=colour, markeredgecolor=style.INK)
             axes.xaxis.get_major_locator().set_params(integer=True)
             axes.set_xlabel("epoch")
             axes.set_ylabel(label)
@@ -153,13 +159,13 @@ def curves(curves: pd.DataFrame, rows: pd.DataFrame, same_corpus: bool) -> str:
 
 
 def plane(features: np.ndarray, words: list[str], middle: bool = False) -> str:
-    """Words at their two features (R, 2), one row a word; middle: only the box around the middle half of them."""
+    """Words at their two features (R, 2), one row per word. middle: only the box around the middle half of them."""
     with style.figure(10, 8) as figure:
         axes = figure.add_subplot()
         axes.scatter(*features.T, s=2, color=style.OURS)
-        for place, word in zip(features, words, strict=True):
-            axes.annotate(word.replace("$", r"\$"), place, fontsize=7, ha="center", va="center")
-        # Most words lie close together around nothing, some far out: linear within, logarithmic without.
+        for point, word in zip(features, words, strict=True):
+            axes.annotate(word.replace("$", r"\$"), point, fontsize=7, ha="center", va="center")
+        # Most words lie close together around the origin, some far out: linear inside, logarithmic outside.
         spread = float(np.median(np.abs(features)))
         axes.set_xscale("asinh", linear_width=spread)
         axes.set_yscale("asinh", linear_width=spread)
@@ -171,23 +177,34 @@ def plane(features: np.ndarray, words: list[str], middle: bool = False) -> str:
         return style.svg(figure)
 
 
-def timeline(built: pd.DataFrame) -> str:
-    """Test perplexity, with share, a model a line in the order of years, and the best of what there was."""
-    place = np.arange(len(built))
-    best = built["test"].where(built["valid"] == built["valid"].cummin()).ffill()
-    with style.figure(8, 0.22 * len(built) + 1) as figure:
+def timeline(models: pd.DataFrame) -> str:
+    """Test perplexity, corrected for unseen words, one line per model in the order of years, and the best so far by
+    validation.
+
+    models: as the stage timeline writes them.
+    """
+    places = np.arange(len(models))
+    best = models["test"].where(models["valid"] == models["valid"].cummin()).ffill()
+    with style.figure(8, 0.22 * len(models) + 1) as figure:
         axes = figure.add_subplot()
-        for (kind, label), mark in zip(KINDS.items(), ("o", "s", "^"), strict=True):
-            part = built["kind"] == kind
-            axes.plot(built["test"][part], place[part], mark, label=label)
-        line = {"color": style.INK, "alpha": 0.4, "label": "the best so far, by validation"}
-        axes.stairs(best, np.arange(len(built) + 1) - 0.5, orientation="horizontal", baseline=None, **line)
-        for at, test in zip(place, built["test"], strict=True):
-            axes.annotate(f"{test:.0f}", (test, at), (6, -3), textcoords="offset points", fontsize=8)
-        axes.set_yticks(place, built["row"] + ", " + built["year"].astype(str), fontsize=8)
-        axes.set_ylim(len(built) - 0.5, -0.5)
+        for (kind, label), marker in zip(KINDS.items(), ("o", "s", "^"), strict=True):
+            mask = models["kind"] == kind
+            axes.plot(models["test"][mask], places[mask], marker, label=label)
+        axes.stairs(
+            best,
+            np.arange(len(models) + 1) - 0.5,
+            orientation="horizontal",
+            baseline=None,
+            color=style.INK,
+            alpha=0.4,
+            label="the best so far, by validation",
+        )
+        for place, test in zip(places, models["test"], strict=True):
+            axes.annotate(f"{test:.0f}", (test, place), (6, -3), textcoords="offset points", fontsize=8)
+        axes.set_yticks(places, models["row"] + ", " + models["year"].astype(str), fontsize=8)
+        axes.set_ylim(len(models) - 0.5, -0.5)
         axes.set_xscale("log")
-        ticks = [tick for tick in (100, 125, 150, 175, 200, 250, 300, 350, 400) if tick < 1.1 * built["test"].max()]
+        ticks = [tick for tick in (100, 125, 150, 175, 200, 250, 300, 350, 400) if tick < 1.1 * models["test"].max()]
         axes.set_xticks(ticks, map(str, ticks))
         axes.minorticks_off()
         axes.set_xlabel("test perplexity on Brown, with share")

@@ -1,4 +1,4 @@
-"""How far a table's raw figures can be trusted, by resampling texts, and what they are genre by genre."""
+"""Confidence intervals of a table's raw figures, by resampling texts; and its raw figures by genre."""
 
 import numpy as np
 import pandas as pd
@@ -11,49 +11,52 @@ from pipeline.reporting.table import folders_of
 
 
 def build(table: Table, corpus: Corpus) -> pd.DataFrame:
-    """A line a model: its test perplexity with its 95 % interval, and its ratios to the yardsticks with theirs, paired.
+    """One line per model: raw perplexity and its ratio to each baseline (`yardsticks`), with 95 % intervals. Ratios are
+    paired: both models on the same resampled texts.
 
-    Columns perplexity, low, high, and of each yardstick to_NAME, to_NAME_low, to_NAME_high; of validation the same
-    after valid_, its perplexity in `valid`. A perplexity is that of the mean log-probability over seeds, the geometric
-    mean of theirs.
+    Columns for test: perplexity, low, high, and to_NAME, to_NAME_low, to_NAME_high for each baseline. Columns for
+    validation have the prefix valid_; its perplexity is `valid`. Perplexities are geometric means over seeds: those of
+    the mean log-probability.
     """
     lines: dict[str, dict[str, float]] = {name: {} for name in table.names}
     for split, prefix in (("test", ""), ("valid", "valid_")):
-        texts = resampling.texts_of(corpus, split)
-        tokens = texts["tokens"].to_numpy()
-        sums = {name: _sums(table, name, texts, split) for name in table.names}
-        for name, own in sums.items():
-            estimates = {"": resampling.perplexity(own, tokens)}
-            estimates |= {f"to_{other}_": resampling.ratio(own, sums[other], tokens) for other in table.yardsticks}
+        parts = resampling.parts_of(corpus, split)
+        sums = {name: _sums(table, name, texts=parts.table, split=split) for name in table.names}
+        for name, model_sums in sums.items():
+            estimates = {"": resampling.perplexity(model_sums, parts.tokens)}
+            for baseline in table.yardsticks:
+                estimates[f"to_{baseline}_"] = resampling.ratio(model_sums, sums[baseline], parts.tokens)
             for key, estimate in estimates.items():
+                estimate = parts.interval(estimate)
                 value = f"{prefix}{key}".rstrip("_") or "perplexity"
                 ends = {f"{prefix}{key}low": estimate.low, f"{prefix}{key}high": estimate.high}
                 lines[name] |= {value: estimate.value} | ends
-    built = pd.DataFrame.from_dict(lines, orient="index").rename_axis("name")
-    return built.assign(seeds=[len(seeds) for seeds in table.names.values()])
+    intervals = pd.DataFrame.from_dict(lines, orient="index").rename_axis("name")
+    return intervals.assign(seeds=[len(seeds) for seeds in table.names.values()])
 
 
 def genres(table: Table, corpus: Corpus) -> pd.DataFrame:
-    """A line a split and genre: texts, tokens, and the perplexity of each model; on training that of its first seed,
-    blank for one that training was not scored by. Empty where the corpus has no genres.
+    """One line per split and genre: texts, tokens, and each model's raw perplexity. On training it is the first seed's,
+    blank where that did not score training. Empty where the corpus has no genres.
 
-    The split is cut by the corpus's order: a genre, and even a text, may stand in two splits, a part in each.
+    The splits follow the order of the corpus, so a genre, and even a text, may lie partly in one split and partly in
+    the next.
     """
     if not corpus.texts["genre"].any():
         return pd.DataFrame()
     by_split = {}
     for split in SPLITS:
         texts = resampling.texts_of(corpus, split)
-        sums = {name: _sums(table, name, texts, split) for name in table.names}
+        sums = {name: _sums(table, name, texts=texts, split=split) for name in table.names}
         by_genre = pd.DataFrame(sums).assign(tokens=texts["tokens"], texts=1).groupby(texts["genre"], sort=False)
-        total = by_genre.sum(min_count=1)  # else NaN would add up to 0
+        total = by_genre.sum(min_count=1)  # without min_count, NaN would add up to 0
         perplexities = np.exp(-total[list(sums)].div(total["tokens"], axis=0))
         by_split[split] = pd.concat([total[["texts", "tokens"]].astype(int), perplexities], axis=1)
     return pd.concat(by_split, names=["split"])
 
 
 def _sums(table: Table, name: str, texts: pd.DataFrame, split: str) -> np.ndarray:
-    """The log-probability of each text, the mean over seeds; on training the first seed's, NaN where it has none."""
+    """Raw log-probability of each text, mean over seeds; on training the first seed's, NaN where it has none."""
     folders = folders_of(table, name)
     if split == "train":
         folders = [folder for folder in folders[:1] if (folder / "raw" / "train.npy").is_file()]

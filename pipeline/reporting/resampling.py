@@ -1,5 +1,8 @@
-"""Intervals for perplexities and their ratios, by resampling texts: words of one text are not independent of each
-other, texts nearly are. Where a network has several seeds, their spread is added."""
+"""Confidence intervals of perplexities and their ratios, by resampling texts (a paired bootstrap).
+
+Words of one text are not independent of each other; texts nearly are. Where a network has several seeds, the interval
+holds their spread too.
+"""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,8 +15,10 @@ from pipeline.data.corpus import Corpus
 from pipeline.data.predictions import read_predictions
 
 RESAMPLES = 10_000
-AT_ONCE = 100  # of them; all would take gigabytes where a split has tens of thousands of texts
+BATCH = 100  # resamples at a time; all at once would take gigabytes for a split of tens of thousands of texts
 LEVEL = 0.95
+FEW = 20  # with fewer texts, blocks are resampled
+BLOCK = 1000  # tokens of a block
 
 
 @dataclass(frozen=True)
@@ -25,56 +30,104 @@ class Estimate:
     high: float
 
 
+@dataclass(frozen=True)
+class Parts:
+    """The parts of a split that are resampled: its texts, or blocks of tokens where it has few texts."""
+
+    table: pd.DataFrame  # first (the place of a part's first token in the split) and tokens
+    are_texts: bool
+
+    @property
+    def tokens(self) -> np.ndarray:
+        """The number of tokens of each part."""
+        return self.table["tokens"].to_numpy()
+
+    def interval(self, estimate: Estimate) -> Estimate:
+        """An estimate from these parts, with the wider interval that few parts call for."""
+        return estimate if self.are_texts else widened(estimate, len(self.table))
+
+    def __str__(self) -> str:
+        if self.are_texts:
+            return "texts"
+        return f"{len(self.table)} blocks of {self.tokens.min():,} tokens or one more"
+
+
+def parts_of(corpus: Corpus, split: str) -> Parts:
+    """The texts of a split; with fewer than FEW at least two blocks of some BLOCK tokens."""
+    texts = texts_of(corpus, split)
+    if len(texts) >= FEW:
+        return Parts(texts, True)
+    tokens = len(corpus.ids(split))
+    first = np.linspace(0, tokens, max(tokens // BLOCK, 2), endpoint=False).astype(int)
+    return Parts(pd.DataFrame({"first": first, "tokens": np.diff(first, append=tokens)}), False)
+
+
 def text_sums(log_probabilities: np.ndarray, firsts: np.ndarray) -> np.ndarray:
-    """Sum of log-probabilities (T,) over each text, in float64; firsts: the place of each text's first token."""
+    """Sums of log-probabilities (T,) over each text, (texts,) float64. firsts: the place of each text's first token."""
     return np.add.reduceat(log_probabilities.astype(np.float64), firsts)
 
 
 def perplexity(sums: np.ndarray, tokens: np.ndarray) -> Estimate:
-    """Perplexity over all tokens, from each text's sum of log-probabilities and number of tokens."""
+    """Perplexity over all tokens. sums: (texts,) log-probabilities; tokens: (texts,) how many tokens each text has."""
     return _estimate(lambda s, t, axis=-1: np.exp(-s.sum(axis) / t.sum(axis)), sums, tokens)
 
 
 def ratio(sums: np.ndarray, others: np.ndarray, tokens: np.ndarray) -> Estimate:
-    """One model's perplexity over another's; in each resample both read the same texts (paired)."""
+    """The perplexity of the model of `sums` over that of `others`, paired: resamples have the same texts for both."""
     return _estimate(lambda a, b, t, axis=-1: np.exp((b.sum(axis) - a.sum(axis)) / t.sum(axis)), sums, others, tokens)
 
 
-def ratio_of_seeds(sums: np.ndarray, others: np.ndarray, tokens: np.ndarray) -> Estimate:
-    """The same of models with several seeds, (seeds, texts) each, seed by seed; a model of one is held against each.
+def ratio_of_seeds(sums: np.ndarray, others: np.ndarray, tokens: np.ndarray, few: bool = False) -> Estimate:
+    """The same ratio of two models with several seeds: sums and others (seeds, texts), compared seed by seed. A model
+    with one seed is compared with each seed of the other.
 
-    The value is that of the mean log-probabilities over seeds. Its interval: the texts' and, of two seeds or more,
-    Student's for the mean of their log ratios, as two independent errors: the root of the sum of squares on each side.
+    The value is the ratio of geometric means over seeds. The interval combines two errors as if independent (the root
+    of the sum of squares, on each side): that over texts and, for two seeds or more, Student's interval of the mean log
+    ratio. few: whether the texts are so few that their part is widened.
     """
     texts = ratio(sums.mean(0), others.mean(0), tokens)
-    each = (others.sum(1) - sums.sum(1)) / tokens.sum()  # log ratio of each seed
-    if len(each) < 2:
+    texts = widened(texts, len(tokens)) if few else texts
+    log_ratios = (others.sum(1) - sums.sum(1)) / tokens.sum()  # (seeds,)
+    if len(log_ratios) < 2:
         return texts
-    spread = stats.t.ppf((1 + LEVEL) / 2, len(each) - 1) * stats.sem(each)
+    spread = stats.t.ppf((1 + LEVEL) / 2, len(log_ratios) - 1) * stats.sem(log_ratios)
     below, above = (np.hypot(np.log(end / texts.value), spread) for end in (texts.low, texts.high))
     return Estimate(texts.value, texts.value * np.exp(-below), texts.value * np.exp(above))
 
 
 def widened(ratio: Estimate, parts: int) -> Estimate:
-    """A ratio whose interval resampled few parts: so few show too little spread, by the root of (n - 1) / n, and want
-    Student's quantile in place of the normal one."""
-    middle = (1 + LEVEL) / 2
-    factor = stats.t.ppf(middle, parts - 1) / stats.norm.ppf(middle) * (parts / (parts - 1)) ** 0.5
+    """A ratio with the wider interval that resampling few parts calls for.
+
+    A resample of n parts shows too little spread, by the factor sqrt((n - 1) / n), and few parts need Student's
+    quantile in place of the normal one.
+    """
+    upper = (1 + LEVEL) / 2
+    factor = stats.t.ppf(upper, parts - 1) / stats.norm.ppf(upper) * (parts / (parts - 1)) ** 0.5
     low, high = (ratio.value * (end / ratio.value) ** factor for end in (ratio.low, ratio.high))
     return Estimate(ratio.value, low, high)
 
 
 def _estimate(statistic, *samples: np.ndarray) -> Estimate:
     value = float(statistic(*samples))
-    if len(samples[0]) < 2:  # one text has no spread to show
+    if len(samples[0]) < 2:  # one text shows no spread
         return Estimate(value, np.nan, np.nan)
-    options = {"paired": True, "vectorized": True, "method": "percentile", "rng": 0, "confidence_level": LEVEL}
-    interval = stats.bootstrap(samples, statistic, n_resamples=RESAMPLES, batch=AT_ONCE, **options).confidence_interval
+    bootstrap = stats.bootstrap(
+        samples,
+        statistic,
+        n_resamples=RESAMPLES,
+        batch=BATCH,
+        paired=True,
+        vectorized=True,
+        method="percentile",
+        rng=0,
+        confidence_level=LEVEL,
+    )
+    interval = bootstrap.confidence_interval
     return Estimate(value, float(interval.low), float(interval.high))
 
 
 def texts_of(corpus: Corpus, split: str) -> pd.DataFrame:
-    """The texts of a split in order: name, genre, first (its place in the split's stream) and tokens."""
+    """The texts of a split in order: name, genre, first (the place of its first token in the split) and tokens."""
     texts = corpus.texts[corpus.texts["split"] == split]
     return pd.DataFrame(
         {
@@ -86,7 +139,11 @@ def texts_of(corpus: Corpus, split: str) -> pd.DataFrame:
     ).reset_index(drop=True)
 
 
-def sums(texts: pd.DataFrame, folders: list[Path], array: str) -> np.ndarray:
-    """A model's log-probability of each text by each seed, (seeds, texts); array: as read_predictions has it."""
-    first, tokens = texts["first"].to_numpy(), int(texts["tokens"].sum())
-    return np.stack([text_sums(read_predictions(folder, array, tokens), first) for folder in folders])
+def sums(parts: pd.DataFrame, folders: list[Path], array: str) -> np.ndarray:
+    """A model's log-probability of each text, or of each block, by each seed, (seeds, parts).
+
+    folders: one per seed; array: the argument `split` of read_predictions, such as raw/valid.
+    """
+    firsts = parts["first"].to_numpy()
+    tokens = int(parts["tokens"].sum())
+    return np.stack([text_sums(read_predictions(folder, array, tokens), firsts) for folder in folders])

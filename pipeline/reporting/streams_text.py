@@ -1,4 +1,4 @@
-"""The stage streams as two Markdown pages: counts by interpretation, and perplexities of the nearest."""
+"""The two Markdown pages of the stage streams: counts by interpretation, and perplexities of the nearest streams."""
 
 import pandas as pd
 
@@ -45,9 +45,9 @@ point to different streams. The ratio depends less on such differences between m
 """
 
 
-def counts(counted: pd.DataFrame) -> str:
-    """The page of streams.csv: the frame of pipeline.streams.table, whose first row is the paper's."""
-    paper, rows = counted.iloc[0], counted.iloc[1:]
+def counts(frame: pd.DataFrame) -> str:
+    """The page of streams.csv. frame: as pipeline.streams.table returns it; its first row is the paper's."""
+    paper, rows = frame.iloc[0], frame.iloc[1:]
     lower, cased = rows[rows["case"] == "lower"], rows[rows["case"] != "lower"]
     facts = {
         "interpretations": len(rows),
@@ -59,13 +59,13 @@ def counts(counted: pd.DataFrame) -> str:
         "off": rows["largest_off"].iloc[0],
         "more": rows["tokens"].iloc[0] - paper["tokens"],
     }
-    table = counted.replace({"kept": "", "paragraph and text": ""})
+    table = frame.replace({"kept": "", "paragraph and text": ""})
     return COUNTS.format(**facts, **paper[["tokens", "types", "vocabulary"]]) + _table(table, "streams")
 
 
-def perplexities(checked: pd.DataFrame) -> str:
-    """The page of streams-perplexity.csv: the frame of pipeline.streams.perplexities."""
-    return PERPLEXITIES + _table(checked, "streams-perplexity")
+def perplexities(frame: pd.DataFrame) -> str:
+    """The page of streams-perplexity.csv. frame: as pipeline.streams.perplexities returns it."""
+    return PERPLEXITIES + _table(frame, "streams-perplexity")
 
 
 def _table(frame: pd.DataFrame, view: str) -> str:

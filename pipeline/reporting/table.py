@@ -1,5 +1,8 @@
-"""The one builder of tables: a line for each model of conf/table/<name>.yaml, from its arrays of log-probabilities and
-what its run.json says of its shape; and the ratios that follow from them."""
+"""Builds the tables, and the ratios to baselines.
+
+A table has one line per model of conf/table/<name>.yaml: perplexities from the model's arrays of log-probabilities,
+sizes from its run.json.
+"""
 
 import math
 from collections.abc import Sequence
@@ -17,50 +20,65 @@ from pipeline.data.corpus import Corpus
 from pipeline.data.files import read_json
 from pipeline.data.predictions import folder_of, read_predictions
 
-BOTH = ("valid", "test")
-YARDSTICK, TRIGRAM = "kn5-srilm", "interpolated3"  # the rows that ratios are to
+EVAL_SPLITS = ("valid", "test")  # the splits on which every model has predictions
+BASELINE, TRIGRAM = "kn5-srilm", "interpolated3"  # the rows to which the page shows ratios
 ENDS = ("low", "high")  # of an interval
-WHOLE = ["n", "c", "h", "m", "seeds", "parameters"]
-FIGURES = ["train_se", "train", *(f"{split}{end}" for end in ("_raw", "_raw_sd", "", "_sd", "_seen") for split in BOTH)]
+INTEGERS = ["n", "c", "h", "m", "seeds", "parameters"]
+FIGURES = [
+    "train_se",
+    "train",
+    *(f"{split}{end}" for end in ("_raw", "_raw_sd", "", "_sd", "_seen") for split in EVAL_SPLITS),
+]
 FIGURES += [f"paper_{split}" for split in SPLITS]
-# in the order of the CSV file
+# The columns in the order of the CSV file.
 NAMES = ["row", "model", "n", "c", "h", "m", "direct", "mix", "seeds", "context", "parameters", *FIGURES]
-TYPES = dict.fromkeys(WHOLE, "Int64") | dict.fromkeys(["context", *FIGURES], float)
+TYPES = dict.fromkeys(INTEGERS, "Int64") | dict.fromkeys(["context", *FIGURES], float)
 
 
 def folders_of(table: Table, name: str) -> list[Path]:
-    """The folder of each seed of a table's model. Raises InputError, with the stage to run, where one is missing."""
+    """The folder of each seed of a table's model. Raises InputError, which names the stage to run, where one is
+    missing."""
     return [folder_of(f"{name}/{seed}", table.predictions, stage) for seed, stage in table.names[name].items()]
 
 
 def build(table: Table, corpus: Corpus) -> pd.DataFrame:
-    """One line for each model of the table, indexed by its name.
+    """One line for each model of the table, indexed by its name. Perplexities are means over seeds, with the standard
+    deviation (_sd) where there are several seeds.
 
-    Means over seeds, and standard deviations (_sd) where there are several. *_raw: as the model gives it, which is what
-    the paper reads; valid, test: with the share for unseen words; *_seen: with it, over tokens whose word training
-    shows; train: raw, of the first seed, where it scored training, and its standard error (_se) where it scored some of
-    it; parameters: free ones of a network, of all networks in a mixture; context: words before the next that can decide
-    its probability, infinite where all can. Raises InputError where a model's predictions are missing or of another
-    corpus.
+    - *_raw: uncorrected, as in the paper;
+    - valid, test: corrected for unseen words;
+    - *_seen: corrected, over the tokens whose word occurs in training;
+    - train: uncorrected, of the first seed, where it scored training; train_se: its standard error, where it scored a
+      part of training;
+    - parameters: free parameters of a network, or of all networks in a mixture;
+    - context: how many words before the next one can change its probability; infinite where all can.
+
+    Raises InputError where a model's predictions are missing or of another corpus.
     """
     lines = {name: line(name, table, corpus) for name in table.names}
     return pd.DataFrame.from_dict(lines, orient="index").rename_axis("name").astype(TYPES)
 
 
 def line(name: str, table: Table, corpus: Corpus) -> dict[str, object]:
-    """What the table says of a model."""
-    folders, row = folders_of(table, name), table.rows.get(name, Row())
+    """The table's line for one model, by column."""
+    folders = folders_of(table, name)
+    row = table.rows.get(name, Row())
     for folder in folders:
         record.check_corpus(record.read(folder), folder, corpus)
-    its = shape(folders[0], table.predictions)
-    built = dict.fromkeys(NAMES) | {"row": row.row or name, "seeds": len(folders)} | its
+    sizes = shape(folders[0], table.predictions)
+    built = dict.fromkeys(NAMES) | {"row": row.row or name, "seeds": len(folders)} | sizes
     metrics = read_json(folders[0] / "metrics.json")
     built |= {key: metrics.get(key) for key in ("train", "train_se")}
-    for split in BOTH:
+    for split in EVAL_SPLITS:
         ids = corpus.ids(split)
-        every, seen = np.full(len(ids), True), ~corpus.unseen[ids]
-        for end, array, kept in (("_raw", f"raw/{split}", every), ("", split, every), ("_seen", split, seen)):
-            seeds = [perplexity(read_predictions(folder, array, len(ids))[kept]) for folder in folders]
+        all_tokens = np.full(len(ids), True)
+        seen_tokens = ~corpus.unseen[ids]
+        for end, array, mask in (
+            ("_raw", f"raw/{split}", all_tokens),
+            ("", split, all_tokens),
+            ("_seen", split, seen_tokens),
+        ):
+            seeds = [perplexity(read_predictions(folder, array, len(ids))[mask]) for folder in folders]
             built[f"{split}{end}"] = np.mean(seeds)
             if len(seeds) > 1 and f"{split}{end}_sd" in NAMES:
                 built[f"{split}{end}_sd"] = np.std(seeds, ddof=1)
@@ -68,33 +86,35 @@ def line(name: str, table: Table, corpus: Corpus) -> dict[str, object]:
 
 
 def shape(folder: Path, places: Sequence[str | Path]) -> dict[str, object]:
-    """Whether a network or an n-gram lies in a folder, its n, c, h, m, direct and mix, as run.json has them, its
-    parameters and the words of its context."""
-    made = record.read(folder)
-    if made.stage == "train":
-        model, metrics = made.config["model"], read_json(folder / "metrics.json")
+    """The sizes of the model in a folder, from its run.json and metrics.json: model (network or ngram), n, c, h, m,
+    direct, mix, parameters and context."""
+    run = record.read(folder)
+    if run.stage == "train":
+        model = run.config["model"]
+        metrics = read_json(folder / "metrics.json")
         network = {"model": "network", "mix": False, "parameters": metrics["parameters"]}
         network |= {key: model[key] for key in ("n", "h", "m", "direct")} | {"context": metrics.get("context")}
         return network if network["context"] else network | {"n": None, "context": math.inf}
-    if made.stage == "adapt":
-        return shape(folder_of(made.config["network"], places), places) | {"context": math.inf}
-    if made.stage == "ngram":
-        ngram = made.config["ngram"]
-        context = ngram.get("length") or ngram["order"] - 1  # of a cache: the words that it holds
+    if run.stage == "adapt":
+        return shape(folder_of(run.config["network"], places), places) | {"context": math.inf}
+    if run.stage == "ngram":
+        ngram = run.config["ngram"]
+        context = ngram.get("length") or ngram["order"] - 1  # length: how many words a cache holds
         return {"model": "ngram", "n": ngram["order"], "c": ngram["classes"] or None, "context": context}
-    if made.stage in ("mix", "shortlist"):
-        of = made.config["mix"]["components"] if made.stage == "mix" else [made.config["network"]]
-        shapes = [shape(folder_of(name, places), places) for name in of]
-        first = next((each for each in shapes if each["model"] == "network"), shapes[0] | {"c": None})
-        together = sum(each.get("parameters") or 0 for each in shapes)
-        known = [each["context"] for each in shapes if each["context"] is not None]
-        context = max(known) if len(known) == len(shapes) else None
-        return first | {"mix": True, "parameters": together or None, "context": context}
-    return {"model": "ngram", "context": None}  # made by hand: run.json does not say
+    if run.stage in ("mix", "shortlist"):
+        components = run.config["mix"]["components"] if run.stage == "mix" else [run.config["network"]]
+        shapes = [shape(folder_of(name, places), places) for name in components]
+        first = next((part for part in shapes if part["model"] == "network"), shapes[0] | {"c": None})
+        parameters = sum(part.get("parameters") or 0 for part in shapes)
+        contexts = [part["context"] for part in shapes if part["context"] is not None]
+        context = max(contexts) if len(contexts) == len(shapes) else None
+        return first | {"mix": True, "parameters": parameters or None, "context": context}
+    return {"model": "ngram", "context": None}  # by another program, whose run.json has no sizes
 
 
 def read(file: Path) -> pd.DataFrame:
-    """A table that the report stage wrote, indexed by our model's name. Raises InputError where older code wrote it."""
+    """A table of the stage report from its CSV file, indexed by our model's name. Raises InputError where older code
+    wrote it."""
     try:
         return pd.read_csv(file, index_col="name").astype(TYPES)
     except (KeyError, ValueError) as error:
@@ -102,44 +122,52 @@ def read(file: Path) -> pd.DataFrame:
 
 
 def read_rows(reports: Path, table: Table) -> pd.DataFrame:
-    """All rows of a table in the reports' folder, the paper's and then the others. Where there are intervals, valid_raw
-    and test_raw have theirs (_low, _high), and valid_to_NAME and to_NAME are the ratios to a yardstick, with theirs.
-    Raises InputError without the table."""
+    """All rows of a table in the folder of reports: first those that the paper prints, then the others.
+
+    Where there are intervals: their ends for valid_raw and test_raw (_low, _high), and the ratios to each baseline,
+    valid_to_NAME and to_NAME, with theirs. Raises InputError without the table.
+    """
     file = reports / table.csv
     if not file.is_file():
         raise InputError(f"no {file}: run `dvc repro`, or the target of make that makes this table")
-    rows = pd.concat([read(each) for each in (file, file.with_name("extra.csv")) if each.is_file()])
-    if not (intervals := file.with_name("intervals.csv")).is_file():
+    rows = pd.concat([read(path) for path in (file, file.with_name("extra.csv")) if path.is_file()])
+    if not (path := file.with_name("intervals.csv")).is_file():
         return rows
-    ends = {f"{of}{end}": f"{to}_{end}" for of, to in (("", "test_raw"), ("valid_", "valid_raw")) for end in ENDS}
-    spread = pd.read_csv(intervals, index_col="name").drop(columns=["perplexity", "valid", "seeds"], errors="ignore")
-    return rows.join(spread.rename(columns=ends))
+    intervals = pd.read_csv(path, index_col="name").drop(columns=["perplexity", "valid", "seeds"], errors="ignore")
+    columns = {"low": "test_raw_low", "high": "test_raw_high"}
+    columns |= {"valid_low": "valid_raw_low", "valid_high": "valid_raw_high"}
+    return rows.join(intervals.rename(columns=columns))
 
 
 def label(row: pd.Series) -> str:
-    """A row's label with its order and its classes."""
+    """A row's label, with its order n and its number of classes c."""
     return ", ".join([row["row"], *(f"{key} = {row[key]}" for key in ("n", "c") if pd.notna(row[key]))])
 
 
-def ratios(table: pd.DataFrame, yardsticks: list[str], intervals: pd.DataFrame) -> pd.DataFrame:
-    """Each network's and mixture's perplexity over those of the models `yardsticks` on the same stream.
+def ratios(table: pd.DataFrame, baselines: list[str], intervals: pd.DataFrame) -> pd.DataFrame:
+    """Each network's and mixture's perplexity over that of each baseline on the same tokens.
 
-    Perplexities of two streams can't be compared; how far one model is below another can. A line a yardstick and
-    network; over: the yardstick's name; columns as in the table, both perplexities over the same tokens; *_low and
-    *_high: of the raw ones, from `intervals.build`; reached: the raw ones are at or below the ratios that the paper's
-    figures have, none where it prints none. A yardstick that is not in the table has no line.
+    Perplexities on two streams can't be compared; ratios of models on one stream can. One line per baseline and
+    network, none for a baseline that the table lacks:
+
+    - over: the baseline's name;
+    - the table's columns, each figure divided by the baseline's;
+    - *_low and *_high: ends of the interval of the raw ratio, from `intervals.build`;
+    - reached: whether the raw ratios are at or below those of the paper's figures; missing where the paper prints none.
     """
-    networks, parts = table[table["model"] == "network"], []
-    figures = [name for split in BOTH for name in (f"{split}_raw", split, f"{split}_seen", f"paper_{split}")]
-    for over in (name for name in yardsticks if name in table.index):
-        part = networks[figures] / table[figures].loc[over]  # NaN where the paper prints nothing
+    networks = table[table["model"] == "network"]
+    parts = []
+    figures = [name for split in EVAL_SPLITS for name in (f"{split}_raw", split, f"{split}_seen", f"paper_{split}")]
+    for baseline in (name for name in baselines if name in table.index):
+        part = networks[figures] / table[figures].loc[baseline]  # NaN where the paper prints nothing
         part.insert(0, "row", networks["row"])
-        part.insert(1, "over", over)
+        part.insert(1, "over", baseline)
         for end in ENDS:
-            part[f"valid_{end}"] = intervals[f"valid_to_{over}_{end}"]
-            part[f"test_{end}"] = intervals[f"to_{over}_{end}"]
-        raw, printed = part[["valid_raw", "test_raw"]], part[["paper_valid", "paper_test"]]
-        missed = (raw.to_numpy() > printed.to_numpy()).any(axis=1)
-        part["reached"] = pd.Series(~missed, part.index, dtype="boolean").where(printed.notna().any(axis=1))
+            part[f"valid_{end}"] = intervals[f"valid_to_{baseline}_{end}"]
+            part[f"test_{end}"] = intervals[f"to_{baseline}_{end}"]
+        ours = part[["valid_raw", "test_raw"]]
+        paper = part[["paper_valid", "paper_test"]]
+        above = (ours.to_numpy() > paper.to_numpy()).any(axis=1)
+        part["reached"] = pd.Series(~above, part.index, dtype="boolean").where(paper.notna().any(axis=1))
         parts.append(part)
     return pd.concat(parts) if parts else pd.DataFrame()

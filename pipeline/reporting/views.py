@@ -1,5 +1,5 @@
-"""Tables as people read them: some columns of a CSV file, each figure as text, which becomes Markdown, LaTeX and the
-page. views.yaml says what is shown of each table."""
+"""Tables for readers: chosen columns of a CSV file, with each figure as text, for Markdown, LaTeX and the page.
+views.yaml says which columns of each table are shown."""
 
 import math
 import re
@@ -13,28 +13,32 @@ YES_NO = {True: "yes", False: "no"}
 
 
 def laid_out(frame: pd.DataFrame, view: dict[str, str]) -> pd.DataFrame:
-    """A line a row, a column of text for each head of a view whose columns the frame has."""
-    columns, lines = {}, frame.to_dict("records")
+    """The frame as text: one line per row, one column per head of the view. Heads whose columns the frame lacks are
+    left out."""
+    columns = {}
+    lines = frame.to_dict("records")
     for head, cell in view.items():
         names, _, form = cell.partition(":")
-        first, between, last = re.fullmatch(r"(.+?)(?:( / | to | \()(.+?)\)?)?", names).groups("")
+        first, separator, second = re.fullmatch(r"(.+?)(?:( / | to | \()(.+?)\)?)?", names).groups("")
         if first in frame:
             columns[head] = [_figure(line, first, form) for line in lines]
-        if first in frame and last:
-            pairs = zip(columns[head], [_figure(line, last, form) for line in lines], strict=True)
-            columns[head] = [_cell(one, between, other) for one, other in pairs]
+        if first in frame and second:
+            pairs = zip(columns[head], [_figure(line, second, form) for line in lines], strict=True)
+            columns[head] = [_cell(text, separator, addition) for text, addition in pairs]
     return pd.DataFrame(columns, frame.index, dtype=object)
 
 
-def _cell(one: str, between: str, other: str) -> str:
-    """Two figures in a cell; in brackets the second may be missing, else there is none without it."""
-    if between == " (":
-        return f"{one} ({other})" if other else one
-    return f"{one}{between}{other}" if other else ""
+def _cell(first: str, separator: str, second: str) -> str:
+    """Two figures in one cell. Where the second is missing: the first alone if the second would stand in brackets, else
+    nothing."""
+    if separator == " (":
+        return f"{first} ({second})" if second else first
+    return f"{first}{separator}{second}" if second else ""
 
 
 def _figure(line: dict, name: str, form: str) -> str:
-    """With ± its standard deviation where there is NAME_sd, and its interval in brackets where there is NAME_low."""
+    """A figure as text: with ± its standard deviation where there is NAME_sd, and with its interval in brackets where
+    there is NAME_low."""
     value, sd, low, high = (line.get(f"{name}{ending}") for ending in ("", "_sd", "_low", "_high"))
     if isinstance(value, str):
         return value
@@ -48,49 +52,52 @@ def _figure(line: dict, name: str, form: str) -> str:
     return text + ("" if pd.isna(low) else f" ({low:{form}} to {high:{form}})")
 
 
-def replication(shorts: dict[str, str]) -> dict[str, str]:
-    """The view of Table 1 by several trainings; shorts: what each is called, by the first word of its columns."""
-    over = {f"{short}, over the paper": _both(whose, "_over", ".3f") for whose, short in shorts.items()}
-    minutes = {f"{short}, CPU minutes": f"{whose}_minutes:.0f" for whose, short in shorts.items()}
-    return {"row": "row"} | {key: f"{key}:.0f" for key in ("n", "c", "h", "m")} | _perplexities(shorts) | over | minutes
+def replication(trainings: dict[str, str]) -> dict[str, str]:
+    """The view of Table 1 by several trainings. trainings: each training's label, by the prefix of its columns."""
+    ratios = {f"{label}, over the paper": _two_splits(prefix, "_over", ".3f") for prefix, label in trainings.items()}
+    minutes = {f"{label}, CPU minutes": f"{prefix}_minutes:.0f" for prefix, label in trainings.items()}
+    sizes = {key: f"{key}:.0f" for key in ("n", "c", "h", "m")}
+    return {"row": "row"} | sizes | _perplexities(trainings) | ratios | minutes
 
 
-def answer(shorts: dict[str, str]) -> dict[str, str]:
-    """The same in short: the paper's figures and each training's."""
-    return {"validation / test": "row", "n": "n:.0f"} | _perplexities(shorts)
+def answer(trainings: dict[str, str]) -> dict[str, str]:
+    """The view of README's table: the paper's perplexities and each training's."""
+    return {"validation / test": "row", "n": "n:.0f"} | _perplexities(trainings)
 
 
-def _perplexities(shorts: dict[str, str]) -> dict[str, str]:
-    """The paper's and each training's, validation / test."""
-    own = {short: _both(whose, "_raw", ".1f") for whose, short in shorts.items()}
-    return {"the paper": _both("paper", "", "g")} | own
+def _perplexities(trainings: dict[str, str]) -> dict[str, str]:
+    """The paper's perplexities and each training's, validation / test."""
+    ours = {label: _two_splits(prefix, "_raw", ".1f") for prefix, label in trainings.items()}
+    return {"the paper": _two_splits("paper", "", "g")} | ours
 
 
-def comparisons(shorts: dict[str, str]) -> dict[str, str]:
-    """The view of what the paper compares in words."""
-    every = {"paper": "the paper"} | shorts
-    return {"gain, validation / test": "comparison"} | {name: _both(whose, "", "+.1%") for whose, name in every.items()}
+def comparisons(trainings: dict[str, str]) -> dict[str, str]:
+    """The view of the comparisons that the paper makes in words."""
+    labels = {"paper": "the paper"} | trainings
+    gains = {label: _two_splits(prefix, "", "+.1%") for prefix, label in labels.items()}
+    return {"gain, validation / test": "comparison"} | gains
 
 
-def _both(whose: str, ending: str, form: str) -> str:
-    """Validation / test of one column's figures."""
-    return f"{whose}_valid{ending} / {whose}_test{ending}:{form}"
+def _two_splits(prefix: str, ending: str, form: str) -> str:
+    """The cell with the figures of both splits, validation / test. prefix: of the columns' names."""
+    return f"{prefix}_valid{ending} / {prefix}_test{ending}:{form}"
 
 
 def markdown(view: pd.DataFrame) -> str:
-    """A table of text in Markdown."""
+    """A table of text as Markdown."""
     align = ["left"] + ["right"] * (len(view.columns) - 1)
     return view.to_markdown(index=False, disable_numparse=True, colalign=align) + "\n"
 
 
 def latex(view: pd.DataFrame) -> str:
-    """The same as a LaTeX tabular for booktabs."""
+    """A table of text as a LaTeX tabular for booktabs."""
     form = "l" + "r" * (len(view.columns) - 1)
     return view.to_latex(index=False, column_format=form, escape=True).replace("±", r"$\pm$")
 
 
 def plain(value: str | float) -> str:
-    """Text as it is; a number with four digits, or with all before the point: exponents hide what is to be compared."""
+    """Text unchanged; a number with four significant digits, or with all digits before the point. No exponents: they
+    make numbers hard to compare."""
     if isinstance(value, str):
         return value
     return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"

@@ -1,4 +1,4 @@
-"""What every stage shares: Hydra composes its configuration, pydantic checks it, the user's errors are clear lines."""
+"""The frame of every stage: Hydra composes the configuration, pydantic checks it, and errors are printed as lines."""
 
 import logging
 import os
@@ -17,32 +17,34 @@ from omegaconf import DictConfig, OmegaConf
 
 from pipeline import obey_ctrl_c, print_anything
 from pipeline.config import check, groups
-from pipeline.config.base import ROOT
+from pipeline.config.base import ROOT, check_checkout
 from pipeline.data.files import write_timing
 from pipeline.running.messages import is_known, lines
 from pipeline.running.place import claimed, cost
 
-FAILURE = "failure.txt"  # in the folder of a multirun's failed job: why
+FAILURE = "failure.txt"  # in the folder of a failed job of a multirun: the reason
 
 log = logging.getLogger(__name__)
 
 
 def run(stage: str, main: Callable[..., None], timed: bool = False) -> None:
-    """Composes conf/<stage>.yaml, and calls `main` with the checked settings of pipeline/config/stages.py.
+    """Composes conf/<stage>.yaml, and calls `main` with the settings that pipeline/config/<stage>.py has checked.
 
-    timed: `out` is claimed, and what the stage cost is written to `timing` of its configuration; other stages do both,
-    and more, by stage.recorded.
+    timed: whether `out` is claimed and the stage's time and memory are written to the file `timing`; stages without
+    `timed` do both, and more, in stage.recorded.
 
-    A mistake of the user's is printed, a line for each fault, and the process ends with exit code 2. In a multirun a
-    failed job leaves its reason in its folder and the others go on.
+    For a user's mistake, the process prints a line for each fault and ends with exit code 2. In a multirun, a failed
+    job writes the reason into its folder, and the other jobs go on.
     """
     obey_signals()
     print_anything()
     if {"--help", "-h"} & set(sys.argv[1:]):
         os.execv(sys.executable, [sys.executable, "-m", "pipeline.commands", stage, *sys.argv[1:]])
-    sys.argv[1:] = _with_own_folder(check.added(sys.argv[1:]))
+    with ending_in_lines():
+        check_checkout()
+    sys.argv[1:] = _with_own_folder(_flags_first(check.added(sys.argv[1:])))
     OmegaConf.register_new_resolver("timing", lambda out: check.timing_of(stage, out), replace=True)
-    # Hydra's own handler prints hints over several lines and exits; with this set, errors reach us whole.
+    # Hydra would print hints over several lines and exit; with this variable, its exceptions reach us.
     os.environ.setdefault("HYDRA_FULL_ERROR", "1")
 
     def call(config: DictConfig) -> None:
@@ -50,7 +52,8 @@ def run(stage: str, main: Callable[..., None], timed: bool = False) -> None:
         if not timed:
             main(settings)
             return
-        timing, start = Path(settings.timing), time.perf_counter()
+        timing = Path(settings.timing)
+        start = time.perf_counter()
         with claimed(Path(settings.out), timing):
             main(settings)
             write_timing(timing, {"stage": stage} | cost(start))
@@ -60,7 +63,7 @@ def run(stage: str, main: Callable[..., None], timed: bool = False) -> None:
         if HydraConfig.get().mode == RunMode.MULTIRUN:
             _job(lambda: call(config), Path(HydraConfig.get().runtime.output_dir))
         else:
-            with ending_in_lines():  # here too, as Hydra puts a line of its own before an exception
+            with ending_in_lines():  # here too: Hydra would print a line before an exception
                 call(config)
 
     with ending_in_lines():
@@ -69,10 +72,10 @@ def run(stage: str, main: Callable[..., None], timed: bool = False) -> None:
 
 
 def _job(call: Callable[[], None], folder: Path) -> None:
-    """A job of a multirun, which leaves its failure in its folder, so that the others go on."""
+    """Runs a job of a multirun. If it fails, the reason is written into its folder, and the other jobs go on."""
     failure = folder / FAILURE
     try:
-        failure.touch()  # and left empty by a job that is killed
+        failure.touch()  # a killed job leaves the file empty
         call()
         failure.unlink()
         return
@@ -81,18 +84,18 @@ def _job(call: Callable[[], None], folder: Path) -> None:
     except KeyboardInterrupt as stop:
         if "SUBMITIT_EXECUTOR" not in os.environ:
             raise
-        reason = _stopped(stop)  # by scancel; one without a result would end the whole multirun
-    with suppress(OSError):  # the next job finds no room either, and says so
+        reason = _stopped(stop)  # by scancel; without a result, the job would end the whole multirun
+    with suppress(OSError):  # a full disk: the next job will report it
         failure.write_text(reason, encoding="utf-8")
     log.error("this job failed, the others go on: %s", reason)
 
 
 def obey_signals() -> None:
-    """SIGTERM ends this process as Ctrl-C does, and neither is lost: where one comes while a finalizer runs, Python
-    prints its exception and drops it, so an alarm raises it once more a moment later.
+    """Makes SIGTERM end this process as Ctrl-C does, so that neither signal is lost: if one comes while a finalizer
+    runs, Python prints the exception and drops it, so an alarm raises it again a moment later.
     """
 
-    def again(dropped: "sys.UnraisableHookArgs") -> None:
+    def raise_again(dropped: "sys.UnraisableHookArgs") -> None:
         if dropped.exc_type is KeyboardInterrupt:
             signal.setitimer(signal.ITIMER_REAL, 0.01)
         else:
@@ -101,13 +104,13 @@ def obey_signals() -> None:
     obey_ctrl_c()
     for number in (signal.SIGTERM, signal.SIGALRM):
         signal.signal(number, signal.default_int_handler)
-    sys.unraisablehook = again
+    sys.unraisablehook = raise_again
 
 
 @contextmanager
 def ending_in_lines() -> Iterator[None]:
-    """Where a known error comes out of the block, the process ends with exit code 2 and a line for each fault; with
-    130 and one line for Ctrl-C."""
+    """If the block raises a known error, the process prints a line for each fault and ends with exit code 2. For Ctrl-C
+    it prints one line and ends with 130."""
     try:
         yield
     except Exception as error:
@@ -127,17 +130,24 @@ def _stopped(stop: KeyboardInterrupt) -> str:
     return " ".join(["stopped", *map(str, stop.args)])
 
 
+def _flags_first(arguments: Sequence[str]) -> list[str]:
+    """Arguments with the flags of a grid before the overrides: argparse wants all overrides in one place."""
+    flags = {"-m", "--multirun"}
+    return [*(word for word in arguments if word in flags), *(word for word in arguments if word not in flags)]
+
+
 def _with_own_folder(arguments: Sequence[str]) -> list[str]:
-    """Arguments with overrides for a folder that no other run has: Hydra's default, the second of the start, two may
-    share. The processes that torchrun starts have one. A run with a place of its own, `out`, needs none beside.
+    """The arguments, with overrides that give the run a folder of its own. Hydra names a folder by the second of the
+    start, which two runs may share. The processes that torchrun starts share one folder. A run with `out` needs no
+    further folder.
     """
     process = os.getppid() if "RANK" in os.environ else os.getpid()
     folder = f"${{now:%Y-%m-%d}}/${{now:%H-%M-%S}}-{process}"
-    usual = {"hydra.run.dir": f"outputs/{folder}", "hydra.sweep.dir": f"multirun/{folder}"}
-    given = {argument.partition("=")[0].lstrip("+") for argument in arguments}
-    if "out" in given and not {"-m", "--multirun"} & given:
-        usual = {"hydra.run.dir": ".", "hydra.output_subdir": "null", "hydra/job_logging": "stdout"}
-    ours = [f"{key}={value}" for key, value in usual.items() if key not in given]
+    defaults = {"hydra.run.dir": f"outputs/{folder}", "hydra.sweep.dir": f"multirun/{folder}"}
+    keys = {argument.partition("=")[0].lstrip("+") for argument in arguments}
+    if "out" in keys and not {"-m", "--multirun"} & keys:
+        defaults = {"hydra.run.dir": ".", "hydra.output_subdir": "null", "hydra/job_logging": "stdout"}
+    additions = [f"{key}={value}" for key, value in defaults.items() if key not in keys]
     overrides = [k for k, argument in enumerate(arguments) if "=" in argument and not argument.startswith("-")]
     end = overrides[-1] + 1 if overrides else len(arguments)  # argparse wants all overrides in one place
-    return [*arguments[:end], *ours, *arguments[end:]]
+    return [*arguments[:end], *additions, *arguments[end:]]

@@ -1,4 +1,4 @@
-"""The file in which a stopped or killed training finds itself again: one for each configuration, data and code."""
+"""Checkpoints: the file from which a stopped or killed training goes on, one for each configuration, data and code."""
 
 import hashlib
 import json
@@ -25,37 +25,45 @@ from pipeline.running.processes import TOGETHER, Ranks
 log = logging.getLogger(__name__)
 
 CORE = ROOT / "pipeline" / "core"
-TRAINS = ("common", "networks", "streams", "training")  # folders of the core in which trainings are made
+TRAINS = (
+    "common",
+    "networks",
+    "streams",
+    "training",
+)  # folders of the core whose code decides the numbers of a training
 
-_signals: list[int] = []  # that have come to this process in the block of `noting_signals`
+_signals: list[int] = []  # the signals that this process has received in the block of `noting_signals`
 
 
 class Checkpoint:
-    """A training's state as a file, replaced at once or not at all. With several processes each has a file of its own:
-    all are written at the same step, and read only if they are of one."""
+    """The state of a training as a file, which is replaced completely or not at all. Of several processes, each has its
+    file; all are written at the same step, and read only if they are of the same step."""
 
     def __init__(self, path: Path, seconds: float, ranks: Ranks):
-        self.path, self.seconds, self.ranks = path, seconds, ranks
+        self.path = path
+        self.seconds = seconds
+        self.ranks = ranks
         self.written = time.monotonic()
 
     def tick(self, save: Callable[[], None]) -> bool:
-        """Saves when `seconds` have gone by since the last time by the first process's clock, or a signal has come to
-        any process. Whether one has, so that the training is to end."""
-        said = self.ranks.gathered((time.monotonic() - self.written >= self.seconds, is_to_stop()))
-        stop = any(wish for _, wish in said)
-        if said[0][0] or stop:
+        """Saves if `seconds` have passed since the last checkpoint by the clock of the first process, or if any process
+        has received a signal. Returns whether one has: then the training must stop."""
+        states = self.ranks.gathered((time.monotonic() - self.written >= self.seconds, is_to_stop()))
+        is_due = states[0][0]
+        stop = any(signalled for _, signalled in states)
+        if is_due or stop:
             save()
         return stop
 
     def write(self, state: dict) -> None:
-        """Replaces the file, once all processes have written theirs."""
+        """Replaces the file once all processes have written their states."""
         with replacing(self.path) as temporary:
             torch.save(state, temporary)
             self.ranks.wait()
         self.written = time.monotonic()
 
     def read(self) -> dict | None:
-        """What the file holds, or None where there is none. A damaged file is put aside, with a warning."""
+        """The state in the file; None without a file. A damaged file is renamed, with a warning."""
         state = None
         try:
             state = read_state(self.path) if self.path.is_file() else None
@@ -72,9 +80,9 @@ class Checkpoint:
 
 
 def read_state(path: Path) -> dict:
-    """The state of a training, as write left it. Raises InputError where the file is damaged."""
+    """The state of a training that Checkpoint.write wrote. Raises InputError if the file is damaged."""
     try:
-        with zipfile.ZipFile(path) as archive:  # torch checks no sums
+        with zipfile.ZipFile(path) as archive:  # torch checks no checksums
             if part := archive.testzip():
                 raise zipfile.BadZipFile(f"{part} has another checksum")
         state = torch.load(path, weights_only=True, map_location="cpu")
@@ -85,30 +93,30 @@ def read_state(path: Path) -> dict:
 
 
 @contextmanager
-def claim(folder: Path, what: dict, code: Iterable[Path]) -> Iterator[Path]:
-    """The checkpoint file of a training, for this process alone; removed when the block ends well.
+def claim(folder: Path, settings: dict, code: Iterable[Path]) -> Iterator[Path]:
+    """The checkpoint file of a training, locked for this process; removed if the block ends well.
 
-    what: all that decides its numbers; code: the files that do. Raises InputError where another process
-    holds it.
+    settings, code: all values and all files that decide the numbers of the training. Raises InputError if another
+    process has locked the file.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    key = hashlib.sha256(json.dumps(what | {"torch": torch.__version__}, sort_keys=True).encode())
+    key = hashlib.sha256(json.dumps(settings | {"torch": torch.__version__}, sort_keys=True).encode())
     for file in sorted(code):
         key.update(file.read_bytes())
     path = folder / f"{key.hexdigest()[:24]}.pt"
-    try:  # the lock's file stays: to remove it would let two others each lock a file of that name
+    try:  # the lock's file stays: if it were removed, two other processes could each lock a file of this name
         lock = FileLock(path.with_suffix(".lock")).acquire(timeout=0)
     except Timeout as error:
         raise InputError(f"another process is at this very training ({path}): wait until it ends") from error
     with lock:
-        for half in half_written(folder, path.name):
-            half.unlink()
+        for leftover in half_written(folder, path.name):
+            leftover.unlink()
         yield path
         path.unlink(missing_ok=True)
 
 
 def code_of(family: str, parallel: str) -> list[Path]:
-    """The code that decides the numbers of a training."""
+    """The files of code that decide the numbers of a training."""
     files = [CORE / "families" / f"{family}.py"]
     if parallel in TOGETHER:
         files.append(CORE / "parallel.py")
@@ -117,7 +125,7 @@ def code_of(family: str, parallel: str) -> list[Path]:
 
 @contextmanager
 def noting_signals() -> Iterator[None]:
-    """While the block runs, a first Ctrl-C or SIGTERM is only noted; a second one raises KeyboardInterrupt at once."""
+    """While the block runs, the first Ctrl-C or SIGTERM is only noted; the second raises KeyboardInterrupt at once."""
 
     def note(number: int, frame: object) -> None:
         if _signals:
@@ -127,15 +135,15 @@ def noting_signals() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():  # only the main thread may set handlers
         yield
         return
-    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
+    handlers = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
     finally:
-        for number, handler in before.items():
+        for number, handler in handlers.items():
             signal.signal(number, handler)
         _signals.clear()
 
 
 def is_to_stop() -> bool:
-    """Whether a signal has come since the block of `noting_signals` began."""
+    """Whether this process has received a signal in the block of `noting_signals`."""
     return bool(_signals)

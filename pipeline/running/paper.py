@@ -1,6 +1,6 @@
-"""Which row of the paper a result stands for: MLflow's note of its run says it, and commands take the row's name.
+"""The row of the paper to which a result belongs. MLflow's note of a run names it, and commands accept its name.
 
-A stage opens its table for the note alone, so the table is among its dependencies no more than this code is.
+A stage reads its table only for the note. So neither the table nor this file is among the dependencies of the stage.
 """
 
 from pathlib import Path
@@ -11,13 +11,13 @@ from pipeline.config.base import ROOT
 
 
 def table_of(folder: Path) -> str:
-    """The table of a result in predictions/<table>/<name>/<seed>; "" of any other."""
+    """The table of a result in predictions/<table>/<name>/<seed>; "" for a result elsewhere."""
     parts = folder.resolve().parts[-4:]
     return parts[1] if parts[0] == "predictions" else ""
 
 
 def note(folder: Path, name: str) -> str:
-    """The row of the paper that a result stands for, with the figures there; "" for none. name: of the model."""
+    """The row of the paper to which a result belongs, with its figures; "" if there is none. name: of the model."""
     file = folder.resolve() / "../../../../conf/table" / f"{table_of(folder)}.yaml"
     table = OmegaConf.load(file) if file.is_file() else {}
     row = (table.get("rows") or {}).get(name)
@@ -29,9 +29,10 @@ def note(folder: Path, name: str) -> str:
 
 
 def model_of(row: str) -> str:
-    """Our name of the model in a row of Table 1 that is named as the paper does, `MLP2` or `mlp2/1`; else as given."""
+    """Our name of the model in a row of Table 1, by the paper's name of the row (`MLP2`, `mlp2/1`); any other name as
+    it is."""
     label, slash, seed = row.partition("/")
     file = ROOT / "conf" / "table" / "table1.yaml"
-    rows = OmegaConf.load(file).rows if file.is_file() else {}  # a published model has its code and no conf
-    named = [name for name, printed in rows.items() if printed.row.lower() == label.lower()]
-    return named[0] + slash + seed if len(named) == 1 else row
+    rows = OmegaConf.load(file).rows if file.is_file() else {}  # a published model has the code but no conf
+    names = [name for name, entry in rows.items() if entry.row.lower() == label.lower()]
+    return names[0] + slash + seed if len(names) == 1 else row

@@ -1,5 +1,5 @@
-"""The folder that a stage writes: claimed while it runs, and cleared of what a killed process left half written. And
-what the stage cost."""
+"""The folder that a stage writes: it is locked while the stage runs, and half-written files of a killed process are
+removed. And the time and memory of a stage."""
 
 import fcntl
 import glob
@@ -18,12 +18,12 @@ from pipeline.core.common.errors import InputError
 
 @contextmanager
 def claimed(out: Path, *files: Path) -> Iterator[None]:
-    """While the block runs, no other process of this machine writes a result into the folder. What a process that was
-    killed left half written there, or of these files, is removed.
+    """While the block runs, no other process of this machine can claim the folder. Half-written files of a killed
+    process are removed, in the folder and beside the other files that the stage writes.
 
-    Raises InputError where another process does write.
+    Raises InputError if another process has claimed the folder.
     """
-    new = not out.exists()
+    is_new = not out.exists()
     out.mkdir(parents=True, exist_ok=True)
     folder = os.open(out, os.O_RDONLY)
     try:
@@ -31,36 +31,38 @@ def claimed(out: Path, *files: Path) -> Iterator[None]:
             fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise InputError(f"out={out}: another process writes into this folder; wait, or give another") from None
-        except OSError:  # NFS locks what is open for writing, which no folder can be: there DVC's own locks must do
+        except OSError:  # NFS locks only files open for writing, so no folder: there the locks of DVC must suffice
             pass
-        for half in chain(half_written(out), *(half_written(file.parent, file.name) for file in files)):
-            half.unlink()
-        for half in out.parent.glob(f".{glob.escape(out.name)}-????????"):  # of a download, which replaces its folder
-            if half.is_dir() and {each.name for each in half.iterdir()} <= {"whole", "old"}:
-                shutil.rmtree(half)
+        leftovers_beside = (half_written(file.parent, file.name) for file in files)
+        for leftover in chain(half_written(out), *leftovers_beside):
+            leftover.unlink()
+        for leftover in out.parent.glob(f".{glob.escape(out.name)}-????????"):  # of the stage download
+            if leftover.is_dir() and {path.name for path in leftover.iterdir()} <= {"whole", "old"}:
+                shutil.rmtree(leftover)
         yield
     finally:
-        os.close(folder)  # which gives the folder free
-        if new:
-            with suppress(OSError):  # where there is a result in it
+        os.close(folder)  # this releases the lock
+        if is_new:
+            with suppress(OSError):  # the folder holds a result
                 out.rmdir()
 
 
 def half_written(folder: Path, name: str = "") -> Iterator[Path]:
-    """What files.replacing has in a folder, or of one file there, before a file is whole: .a.json.abcd1234.json."""
+    """The temporary files of files.replacing in a folder, such as .a.json.abcd1234.json; name: only those of one
+    file."""
     for path in folder.glob(f".{glob.escape(name) or '*.*'}.????????.*"):
         if path.is_file() and path.suffix == path.with_suffix("").with_suffix("").suffix:
             yield path
 
 
 def cost(start: float) -> dict[str, float]:
-    """What a stage has taken since time.perf_counter() said `start`: seconds, and the process's peak memory so far."""
+    """The seconds since time.perf_counter() returned `start`, and the peak memory of this process."""
     return {"seconds": time.perf_counter() - start, "peak_memory_mb": peak_memory_mb()}
 
 
 def peak_memory_mb() -> float:
-    """The most memory that this process has had, in MB of 2^20 bytes."""
+    """The peak memory of this process, in MB of 2^20 bytes."""
     status = Path("/proc/self/status")
-    if status.is_file():  # Linux, where getrusage gives a child its parent's peak
+    if status.is_file():  # Linux, where a child process inherits its parent's peak in getrusage
         return int(re.search(r"VmHWM:\s*(\d+) kB", status.read_text())[1]) / 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1 << 20)  # macOS: bytes

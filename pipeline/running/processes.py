@@ -1,9 +1,9 @@
-"""The processes of one training: this one alone, or those that `torchrun` has started (paper, section 3).
+"""The processes of one training: only this one, or those that `torchrun` has started (paper, section 3).
 
-`parallel=threads` is one process with a thread on each core that it may use, for a large network trained by itself;
-small ones gain more side by side. `torchrun --nproc-per-node 2 -m pipeline.train parallel=parameters model=mlp9` trains
-one network on two processes, on one machine or many. All go through the same steps; the first alone writes results,
-tracks and shows progress.
+`parallel=threads` is one process with a thread on each core, for one large network; several small networks train faster
+side by side. `torchrun --nproc-per-node 2 -m pipeline.train parallel=parameters model=mlp9` trains one network on two
+processes, on one machine or several. All processes take the same steps; only the first one writes results, logs to
+MLflow and shows progress.
 """
 
 import logging
@@ -18,7 +18,7 @@ import torch.distributed as dist
 
 from pipeline.core.common.errors import InputError
 
-TOGETHER = ("data", "parameters")  # ways in which the processes of torchrun train one network
+TOGETHER = ("data", "parameters")  # methods by which the processes of torchrun train one network
 
 
 @dataclass
@@ -28,7 +28,7 @@ class Ranks:
     parallel: str  # as in conf/train.yaml
     number: int  # from 0
     count: int
-    device: str  # this process's own
+    device: str  # of this process
 
     @property
     def first(self) -> bool:
@@ -36,31 +36,32 @@ class Ranks:
         return self.number == 0
 
     def gathered(self, value: Any) -> list:
-        """The value that each process has, in their order."""
+        """The values of all processes, in their order."""
         values = [value] * self.count
         if self.count > 1:
             dist.all_gather_object(values, value)
         return values
 
     def wait(self) -> None:
-        """Returns when every process has come here."""
+        """Returns when all processes have called it."""
         if self.count > 1:
             dist.barrier()
 
 
 @contextmanager
 def joined(parallel: str, family: str, device: str) -> Iterator[Ranks]:
-    """The processes of this training, ready to talk to each other while the block runs.
+    """The processes of this training, which can communicate while the block runs.
 
-    parallel: as in conf/train.yaml; family: of the network; device: cpu or cuda (each process its own).
+    parallel: as in conf/train.yaml; family: of the network; device: cpu or cuda (a different one for each process).
+    Raises InputError if these do not fit together.
     """
-    count = int(os.environ.get("WORLD_SIZE", "1"))  # what torchrun sets
+    count = int(os.environ.get("WORLD_SIZE", "1"))  # set by torchrun
     if parallel in TOGETHER and family != "feedforward":
         raise InputError(f"parallel={parallel}: only the feedforward family trains so; use parallel=none or =threads")
     if parallel not in TOGETHER and count > 1:
         raise InputError(f"{count} processes would train the same network each: say parallel=data or =parameters")
     if count == 1:
-        yield Ranks(parallel, 0, 1, device)
+        yield Ranks(parallel, number=0, count=1, device=device)
         return
     if ":" in device:
         raise InputError(f"device={device} for {count} processes: say device=cuda, and each takes one of its own")
@@ -71,6 +72,6 @@ def joined(parallel: str, family: str, device: str) -> Iterator[Ranks]:
     if dist.get_rank() > 0:
         logging.disable(logging.INFO)
     try:
-        yield Ranks(parallel, dist.get_rank(), count, device)
+        yield Ranks(parallel, number=dist.get_rank(), count=count, device=device)
     finally:
         dist.destroy_process_group()

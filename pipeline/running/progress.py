@@ -1,4 +1,4 @@
-"""Progress of the core as a bar on a terminal; what it notes goes to the log."""
+"""Shows the progress of the core as a bar on a terminal, and its notes in the log."""
 
 import logging
 from typing import Self
@@ -11,10 +11,12 @@ log = logging.getLogger(__name__)
 
 
 class Bar(Watcher):
-    """A bar for each part of the work. shown: whether this is the process that shows its progress."""
+    """A bar for each part of the work. title: of a part without a title; visible: whether this process shows a bar."""
 
-    def __init__(self, what: str, unit: str = "w", shown: bool = True):
-        self.what, self.unit, self.hidden = what, unit, None if shown else True  # None: where there is no terminal
+    def __init__(self, title: str, unit: str = "w", visible: bool = True):
+        self.title = title
+        self.unit = unit
+        self.hidden = None if visible else True  # None: hidden only without a terminal
         self.bar = tqdm(disable=True)
 
     def __enter__(self) -> Self:
@@ -23,11 +25,17 @@ class Bar(Watcher):
     def __exit__(self, *error: object) -> None:
         self.bar.close()
 
-    def begin(self, amount: int, what: str = "", done: int = 0) -> None:
+    def begin(self, amount: int, title: str = "", done: int = 0) -> None:
         """See Watcher."""
         self.bar.close()
-        shown = {"unit": self.unit, "unit_scale": True, "disable": self.hidden}
-        self.bar = tqdm(desc=what or self.what, total=amount, initial=done, **shown)
+        self.bar = tqdm(
+            desc=title or self.title,
+            total=amount,
+            initial=done,
+            unit=self.unit,
+            unit_scale=True,
+            disable=self.hidden,
+        )
 
     def advance(self, amount: int) -> None:
         """See Watcher."""

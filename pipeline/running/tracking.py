@@ -1,11 +1,11 @@
-"""MLflow as a view of the results. No stage fails because tracking does.
+"""MLflow as a view of the results. A stage does not fail if tracking fails.
 
-A run is begun with its stage, gets its learning curve while it trains, and all else from the files of its result: `log`
-is called when a stage ends, and by `nplm publish`. Each corpus has an experiment; the runs of one state of the code and
-data stand under one parent run. The default store is mlflow.db at the checkout's root.
+A run begins with its stage and gets the learning curve during training. Everything else comes from the files of the
+result: `log` reads them, called at the end of a stage or by `nplm publish`. Each corpus has an experiment. The runs of
+one state of code and data have one parent run. The default store is mlflow.db at the root of the checkout.
 
-A run's metrics: `valid`, `test` and the like are of the finished model; `curve/` holds a value an epoch, `cost/` what
-the stage took, `system/` what MLflow measures of the machine.
+The metrics of a run: `valid`, `test` and others without a prefix are those of the finished model; `curve/` has a value
+for each epoch, `cost/` time and memory of the stage, `system/` MLflow's measurements of the machine.
 """
 
 import hashlib
@@ -30,62 +30,68 @@ from filelock import FileLock
 
 from pipeline.config.base import ROOT
 from pipeline.core.common.errors import InputError
-from pipeline.data import record
+from pipeline.data import record as records
 from pipeline.data.files import read_json
 from pipeline.running import paper
 
-if TYPE_CHECKING:  # MLflow takes more than a second to import, so what opens a store imports it
+if TYPE_CHECKING:  # MLflow takes more than a second to import, so functions import it
     from mlflow import MlflowClient
 
 # An experiment of DVC's queue runs in a temporary copy of the checkout, which DVC names.
 CHECKOUT = Path(os.environ.get("DVC_ROOT", ROOT))
 os.environ.setdefault("MLFLOW_TRACKING_URI", f"sqlite:///{CHECKOUT / 'mlflow.db'}")
 os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
-# A server that doesn't answer costs seconds; MLflow's default is minutes of silence.
+# If a server does not answer, give up after seconds; MLflow's default is minutes.
 os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "1")
 os.environ.setdefault("MLFLOW_HTTP_REQUEST_TIMEOUT", "6")
 
-GROUP = "nplm.group"  # tag of a parent run: the state of the code and data
-OUTPUT = "nplm.output"  # tag of a run that is complete: the digest of the result that it shows
-TRAINING = "nplm.training"  # tag: the checkpoint's key, by which a resumed training finds its run
-PROCESS = "nplm.process"  # tag: host, number and start of the process that a run belongs to
-CLOCK = 60  # seconds by which the clock, and so the start of a process, may have been set since
-PARENT, NAME, NOTE = "mlflow.parentRunId", "mlflow.runName", "mlflow.note.content"
-SWEEP, JOB = "NPLM_PARENT_RUN", "NPLM_JOB"  # in the environment of a multirun's job: its parent run, and its name
-METRIC_FILES = ("metrics.json", "out_of_vocabulary.json")  # a stage's perplexities
-FILES = (record.FILE, *METRIC_FILES, "curve.csv")  # what a run shows of a result, as far as they are there
-# What makes a commit dirty; reports and locks don't.
+GROUP = "nplm.group"  # tag of a parent run: the state of code and data
+OUTPUT = "nplm.output"  # tag of a complete run: the digest of its result
+TRAINING = "nplm.training"  # tag: the key of the checkpoint, by which a resumed training finds its run
+PROCESS = "nplm.process"  # tag: host, number and start time of the process of a run
+CLOCK = 60  # seconds by which a corrected clock may have changed the start time of a process
+PARENT = "mlflow.parentRunId"
+NAME = "mlflow.runName"
+NOTE = "mlflow.note.content"
+SWEEP = "NPLM_PARENT_RUN"  # in the environment of a multirun's job: its parent run
+JOB = "NPLM_JOB"  # in the environment of a multirun's job: its name
+METRIC_FILES = ("metrics.json", "out_of_vocabulary.json")  # with the perplexities of a stage
+FILES = (records.FILE, *METRIC_FILES, "curve.csv")  # the files of a result that a run has, if they exist
+# Changes in these make a commit dirty; changes in reports and locks do not.
 CODE = ("pipeline", "conf", "dvc.yaml", "experiments/*/dvc.yaml", "requirements.txt")
 
 
 @dataclass
 class Run:
-    """A run under way. Where the store fails, it says so once, and nothing more is tracked."""
+    """A run of a stage. If the store fails, it logs one warning and tracks nothing more."""
 
     id: str | None = None
     tracked: bool = True
-    costs: dict[str, float] = field(default_factory=dict)  # what the stage says of its own time; see stage.recorded
+    costs: dict[str, float] = field(default_factory=dict)  # costs that the stage itself measures; see stage.recorded
 
     def call(self, function: Callable[..., Any], *arguments: object) -> Any:
-        """What a function that uses the store returns; None where the store fails or has failed."""
+        """Calls a function that uses the store. Returns its result; None if the store fails or has failed."""
         if not self.tracked:
             return None
         try:
-            with warnings.catch_warnings(action="ignore"):  # of its libraries, errors with PYTHONWARNINGS=error
+            with warnings.catch_warnings(
+                action="ignore"
+            ):  # of MLflow's libraries, which PYTHONWARNINGS=error would make errors
                 return function(*arguments)
-        except Exception as error:  # of whichever store, driver or server: no result depends on it
+        except Exception as error:  # of any store, driver or server: no result depends on it
             self.tracked = False
-            said = f"MLflow can't be reached, so this run is not tracked; its results are safe. {line(error)}"
-            logging.getLogger(__name__).warning("%s", said)
+            message = f"MLflow can't be reached, so this run is not tracked; its results are safe. {line(error)}"
+            logging.getLogger(__name__).warning("%s", message)
             return None
 
 
 @contextmanager
-def running(made: record.Record, data: Path, training: str = "", again: bool = False) -> Iterator[Run]:
-    """The run of a stage, which is FINISHED, FAILED or KILLED as the block ends; see begin."""
-    run, status = Run(), "FAILED"
-    source = {} if again else code_state() | {"mlflow.source.name": f"pipeline.{made.stage}"}
-    run.id = run.call(begin, made, data, source, training, again)
+def running(record: records.Record, data: Path, training: str = "", finished: bool = False) -> Iterator[Run]:
+    """The run of a stage. Its status becomes FINISHED, FAILED or KILLED as the block ends. Arguments: see begin."""
+    run = Run()
+    status = "FAILED"
+    source = {} if finished else code_state() | {"mlflow.source.name": f"pipeline.{record.stage}"}
+    run.id = run.call(lambda: begin(record, data, source=source, training=training, finished=finished))
     run.call(lambda: mlflow().start_run(run.id, log_system_metrics=bool(training)))
     try:
         yield run
@@ -99,31 +105,33 @@ def running(made: record.Record, data: Path, training: str = "", again: bool = F
         raise
     finally:
         run.call(lambda: mlflow().end_run(status))
-        with suppress(Exception):  # one that the store lost would be the active run of the next job in this process
+        with suppress(Exception):  # a run that the store lost would stay active in the next job of this process
             mlflow().end_run(status)
 
 
-def begin(made: record.Record, data: Path, source: Mapping[str, str], training: str = "", again: bool = False) -> str:
-    """The id of a run for a result on the corpus in a folder: one that was stopped in this training, else a new one.
+def begin(
+    record: records.Record, data: Path, source: Mapping[str, str], training: str = "", finished: bool = False
+) -> str:
+    """The id of a run for a result: the stopped run of the same training if there is one, else a new run.
 
-    source: tags that say which code makes it. training: the key of its checkpoint. again: whether one that has finished
-    it is meant.
+    data: the folder of the corpus; source: tags that name the code; training: the key of the checkpoint; finished:
+    whether to take the finished run of the training in place of a stopped one.
     """
     client = open_store()
     experiment = open_experiment(client, data)
-    name = os.environ.get(JOB) or f"{made.name}-{made.seed}"
-    tags = {"stage": made.stage, "model": made.name, "seed": str(made.seed), "data": made.data, **source}
-    tags |= {PARENT: os.environ.get(SWEEP) or _group(client, experiment, made.data)}
-    stopped = ""
+    name = os.environ.get(JOB) or f"{record.name}-{record.seed}"
+    tags = {"stage": record.stage, "model": record.name, "seed": str(record.seed), "data": record.data, **source}
+    tags |= {PARENT: os.environ.get(SWEEP) or _group(client, experiment, record.data)}
+    condition = ""
     if training:
         tags |= {TRAINING: training}
-        of = "status = 'FINISHED'" if again else "status != 'FINISHED' and status != 'RUNNING'"
-        stopped = f"tags.`{TRAINING}` = '{training}' and {of}"
-    return create(client, experiment, name, tags, stopped)
+        status = "status = 'FINISHED'" if finished else "status != 'FINISHED' and status != 'RUNNING'"
+        condition = f"tags.`{TRAINING}` = '{training}' and {status}"
+    return create(client, experiment, name=name, tags=tags, match=condition)
 
 
 def create(client: "MlflowClient", experiment: str, name: str, tags: Mapping[str, str], match: str = "") -> str:
-    """The id of a new run of this process, or of one that meets the condition `match`, which then gets the tags."""
+    """The id of a run of this process with these tags: the run that meets the condition `match`, else a new one."""
     from mlflow.entities import RunTag
 
     tags = {PROCESS: _process(), **tags}
@@ -134,15 +142,17 @@ def create(client: "MlflowClient", experiment: str, name: str, tags: Mapping[str
 
 
 def log(folder: Path, data: Path, cost: Mapping[str, float]) -> None:
-    """Writes what the files of a result say into MLflow's active run, and at last the tag that says it is complete.
+    """Logs the files of a result in MLflow's active run, and last the tag of a complete run.
 
-    data: the folder of the corpus. cost: what the stage took.
+    folder: of the result; data: the folder of the corpus; cost: time and memory of the stage.
     """
     import pandas as pd
     from mlflow.entities import Dataset, DatasetInput, InputTag
 
-    store, made = mlflow(), record.read(folder)
-    run, files = store.active_run().info.run_id, [folder / name for name in FILES if (folder / name).is_file()]
+    store = mlflow()
+    run = store.active_run().info.run_id
+    record = records.read(folder)
+    files = [folder / name for name in FILES if (folder / name).is_file()]
     figures = {f"cost/{key}": value for key, value in cost.items()}
     for file in files:
         if file.name in METRIC_FILES:
@@ -150,33 +160,35 @@ def log(folder: Path, data: Path, cost: Mapping[str, float]) -> None:
         elif file.name == "curve.csv":
             log_curve(run, pd.read_csv(file).to_dict("records"))
         store.log_artifact(str(file))
-    store.log_params({"stage": made.stage, "seed": made.seed, **dict(flattened(made.config))})
+    store.log_params({"stage": record.stage, "seed": record.seed, **dict(flattened(record.config))})
     store.log_metrics(figures)
-    # A digest as long as MLflow takes it; the tag `data` has all of it.
-    corpus = Dataset(name=data.name, digest=made.data[:36], source_type="local", source=str(data))
+    # MLflow takes a digest of at most 36 characters; the tag `data` has all of it.
+    corpus = Dataset(name=data.name, digest=record.data[:36], source_type="local", source=str(data))
     with store_lock():
         store.MlflowClient().log_inputs(run, [DatasetInput(corpus, [InputTag("mlflow.data.context", "training")])])
-    note = paper.note(folder, made.name)
+    note = paper.note(folder, record.name)
     store.set_tags(({NOTE: note} if note else {}) | {OUTPUT: digest(folder)})
 
 
 def digest(folder: Path) -> str:
-    """sha256 over what a run shows of a result: its files, and the table that it belongs to."""
+    """The sha256 over what a run has of a result: its files, and the name of its table."""
     contents = [(folder / name).read_bytes() for name in FILES if (folder / name).is_file()]
     return hashlib.sha256(b"\0".join([paper.table_of(folder).encode(), *contents])).hexdigest()
 
 
 def log_curve(run: str, lines: Iterable[Mapping[str, float]]) -> None:
-    """Adds those epochs of a learning curve that the run does not have."""
-    there = {metric.step for metric in mlflow().MlflowClient().get_metric_history(run, "curve/valid_perplexity")}
+    """Logs the epochs of a learning curve that the run does not have yet."""
+    logged_epochs = {
+        metric.step for metric in mlflow().MlflowClient().get_metric_history(run, "curve/valid_perplexity")
+    }
     for epoch in lines:
-        if epoch["epoch"] not in there:
+        if epoch["epoch"] not in logged_epochs:
             values = {f"curve/{key}": value for key, value in epoch.items() if key != "epoch"}
             mlflow().log_metrics(values, step=int(epoch["epoch"]), run_id=run)
 
 
 def mlflow() -> ModuleType:
-    """The library, imported where it is used, and silent about every table of a new database."""
+    """The library MLflow, imported only here. It logs warnings, but not each table of a new database."""
     import mlflow
 
     for name in ("mlflow", "alembic"):
@@ -185,10 +197,10 @@ def mlflow() -> ModuleType:
 
 
 def open_store() -> "MlflowClient":
-    """A client of the store, which is made if it is not there.
+    """A client of the store, which is created if it does not exist.
 
-    One process makes a SQLite file, and beside its place: two would break it, and MLflow can't go on from half its
-    tables, which a killed one would leave. Raises InputError where no address can name the file.
+    Only one process creates a SQLite file, under another name at first: two processes would damage it, and a killed one
+    would leave half of the tables, from which MLflow can't go on. Raises InputError if no address can name the file.
     """
     if (file := sqlite_file()) and re.search("[%?]", str(file)):
         raise InputError(f"{file}: an address of SQLite can't hold % and ?: set MLFLOW_TRACKING_URI=sqlite:///FILE")
@@ -196,79 +208,82 @@ def open_store() -> "MlflowClient":
     from mlflow.db import upgrade
     from mlflow.store.db import utils
 
-    utils.MAX_RETRY_COUNT = 0  # or MLflow waits 102 seconds before it says that a database can't be opened
+    utils.MAX_RETRY_COUNT = 0  # else MLflow waits 102 seconds before it reports that a database can't be opened
     with store_lock():
         if file and not file.exists():
             new = file.with_name(f"{file.name}.new")
-            for left in file.parent.glob(f"{new.name}*"):  # by a process that was killed
-                left.unlink()
+            for leftover in file.parent.glob(f"{new.name}*"):  # of a killed process
+                leftover.unlink()
             upgrade.callback(f"sqlite:///{new}")
             new.replace(file)
         client = library.MlflowClient()
-        client.search_experiments(max_results=1)  # opens it, and makes the tables of an empty database
+        client.search_experiments(max_results=1)  # opens the store, and creates the tables of an empty database
     return client
 
 
 def store_lock() -> FileLock:
-    """Held while something is looked for and made, which two processes would otherwise both make: MLflow fails the
-    second to insert a data set."""
+    """A lock for looking an entry up and creating it, so that no two processes create it: MLflow fails if a second
+    process inserts the same data set."""
     return FileLock(CHECKOUT / ".mlflow.lock", timeout=60)
 
 
 def open_experiment(client: "MlflowClient", data: Path) -> str:
-    """The id of a corpus's experiment, which is made if it is not there. Runs of killed processes are ended. Raises
-    InputError where the store is of another place, whose files it would write: a checkout was moved or copied."""
-    name, file = experiment_name(data), sqlite_file()
-    files = (file.parent / "mlartifacts").as_uri() if file else None  # MLflow's own place is below the working folder
+    """The id of a corpus's experiment, which is created if it does not exist. Runs of killed processes are ended.
+    Raises InputError if the checkout was moved or copied, since the store would write into the files of the old
+    place."""
+    name = experiment_name(data)
+    file = sqlite_file()
+    artifacts = (file.parent / "mlartifacts").as_uri() if file else None  # MLflow's default is below the current folder
     with store_lock():
-        experiment = client.get_experiment_by_name(name) or client.get_experiment(client.create_experiment(name, files))
-    there = experiment.artifact_location
-    if file and there != files and there.endswith("/mlartifacts"):
+        experiment = client.get_experiment_by_name(name)
+        experiment = experiment or client.get_experiment(client.create_experiment(name, artifacts))
+    location = experiment.artifact_location
+    if file and location != artifacts and location.endswith("/mlartifacts"):
         raise InputError(
-            f"{file} came here from {unquote(there.removeprefix('file://'))}, as does a checkout that was moved or "
+            f"{file} came here from {unquote(location.removeprefix('file://'))}, as does a checkout that was moved or "
             "copied: `rm mlflow.db && make publish` builds it again from the results"
         )
     for run in client.search_runs([experiment.experiment_id], "status = 'RUNNING'"):
-        # Asked again, as it may have ended its run since the search.
+        # The status is read again, since the process may have ended its run after the search.
         if _has_ended(run.data.tags.get(PROCESS, "")) and client.get_run(run.info.run_id).info.status == "RUNNING":
             client.set_terminated(run.info.run_id, "KILLED")
     return experiment.experiment_id
 
 
 def experiment_name(data: Path) -> str:
-    """MLflow's experiment of a preprocessed corpus: nplm-brown, or of some of its texts alone nplm-brown-20-texts."""
-    if not (data / record.FILE).is_file():  # a corpus that preprocess did not write
+    """The name of the experiment of a preprocessed corpus: nplm-brown, or of its first 20 texts nplm-brown-20-texts."""
+    if not (data / records.FILE).is_file():  # a corpus that preprocess did not write
         return f"nplm-{data.name}"
-    corpus = record.read(data).config["corpus"]
+    corpus = records.read(data).config["corpus"]
     return f"nplm-{corpus['name']}" + (f"-{corpus['texts']}-texts" if corpus["texts"] else "")
 
 
 def _group(client: "MlflowClient", experiment: str, data: str) -> str:
-    """The parent run of this state of the code and data, which the first that needs it makes."""
+    """The id of the parent run for this state of code and data. The first run that needs it creates it."""
     code = code_state()
     key = f"{code['commit']}{'+' if code['dirty'] == 'true' else ''} {data[:12]}"
     with store_lock():
         for run in client.search_runs([experiment], f"tags.`{GROUP}` = '{key}'", max_results=1):
             return run.info.run_id
         tags = {GROUP: key, "stage": "pipeline", "data": data, **code}
-        parent = create(client, experiment, f"pipeline {key}", tags)
+        parent = create(client, experiment, name=f"pipeline {key}", tags=tags)
         client.set_terminated(parent)
         return parent
 
 
 def _process() -> str:
-    """This process: its machine, its number, and when it began, since numbers are given again."""
+    """This process: its machine, its number, and its start time, since numbers are reused."""
     return f"{platform.node()} {os.getpid()} {psutil.Process().create_time():.0f}"
 
 
 def _has_ended(process: str) -> bool:
-    """Whether that is a process of this machine which is no more; process: as `_process` names it."""
+    """Whether a process of this machine has ended. process: as `_process` describes it."""
     host, *numbers = process.split() or [""]
     if host != platform.node():
         return False
-    number, began = map(int, numbers)
+    number, start = map(int, numbers)
     with suppress(psutil.NoSuchProcess):
-        return abs(psutil.Process(number).create_time() - began) >= CLOCK
+        return abs(psutil.Process(number).create_time() - start) >= CLOCK
     return True
 
 
@@ -280,9 +295,10 @@ def sqlite_file() -> Path | None:
 
 @cache
 def code_state(*paths: str) -> dict[str, str]:
-    """Commit of the checkout, and whether what lies below `paths`, or else code or configuration, differs from it.
+    """The commit of the checkout, and whether it is dirty: whether files below `paths` (by default CODE) differ from
+    it.
 
-    An unpacked archive has none, also where it lies inside another repository, or git is not there.
+    An unpacked archive has no commit, even inside another repository. Without git there is no commit either.
     """
 
     def git(*words: str) -> str:
@@ -291,12 +307,13 @@ def code_state(*paths: str) -> dict[str, str]:
             return subprocess.run(command, cwd=ROOT, capture_output=True, text=True).stdout.strip()
         return ""
 
-    commit, changes = git("rev-parse", "--short=10", "HEAD"), git("status", "--porcelain", "--", *(paths or CODE))
+    commit = git("rev-parse", "--short=10", "HEAD")
+    changes = git("status", "--porcelain", "--", *(paths or CODE))
     return {"commit": commit or "no-commit", "dirty": str(bool(changes)).lower()}
 
 
 def flattened(values: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, object]]:
-    """Keys and values of nested mappings, an inner key with its outer one and a dot before it."""
+    """The keys and values of nested mappings. An inner key follows its outer key and a dot."""
     for key, value in values.items():
         if isinstance(value, Mapping):
             yield from flattened(value, f"{prefix}{key}.")
@@ -305,10 +322,11 @@ def flattened(values: Mapping[str, object], prefix: str = "") -> Iterator[tuple[
 
 
 def line(error: object) -> str:
-    """An error of the store as part of a line: not long, and without what is secret of MLFLOW_TRACKING_URI, as it
-    stands there or decoded."""
+    """An error of the store as part of a line: short, and without the secrets of MLFLOW_TRACKING_URI, encoded as in the
+    address or decoded."""
     text = str(error)
-    user, query = r"//(?:[^/@:]*:)?([^/]*)@", "[?&]password=([^&]*)"  # a user's name alone may be a token
+    user = r"//(?:[^/@:]*:)?([^/]*)@"  # without a password, the name of the user may be a token
+    query = "[?&]password=([^&]*)"
     for secret in filter(None, chain(*re.findall(f"{user}|{query}", os.environ["MLFLOW_TRACKING_URI"]))):
         text = text.replace(secret, "***").replace(unquote(secret), "***")
     return " ".join(text.split())[:300]

@@ -1,11 +1,11 @@
-"""What a word outside the vocabulary gains from features of its own (paper, section 5.1): log-probabilities of the
-words that stand after held-out words, and of these words themselves.
+"""Word features for words outside the vocabulary (paper, section 5.1): log-probabilities of held-out words, and of
+the words after them, with and without such features.
 
-The words of the vocabulary that training never shows are held-out words whose names are known. Where such a word comes
-for the first time in a split, it gets the features that the network expects there, and keeps them. The words after it
-are scored three times: `merged`, with the symbol `<unk>` in its place; `untrained`, with the features that the network
-has for it, which training never moved towards anything; `expected`, with the new ones. A network that scores a word
-together with its context can score the word itself too, where it comes again.
+Words of the vocabulary that never occur in training play the held-out words. At its first occurrence in a split, a
+held-out word gets the features that the network expects there, and keeps them. The words after it are scored three
+times: `merged`, with the symbol `<unk>` in its place; `untrained`, with the features that the network has for it, which
+training has not fitted; `expected`, with the new features. A network that scores pairs of word and context can also
+score the held-out word itself, from its second occurrence on.
 """
 
 import numpy as np
@@ -19,12 +19,14 @@ from pipeline.core.networks.base import BATCH, Network, contexts, score
 def log_probabilities(
     network: Network, ids: np.ndarray, before: np.ndarray, mark: int, counts: np.ndarray, unknown: int, watch: Watcher
 ) -> tuple[int, dict[str, tuple[np.ndarray, dict[str, np.ndarray]]]]:
-    """How many words are held out, and by line the places (T,) of its tokens and their log P (T,) by way of scoring.
+    """The number of held-out words; and for each line the places (T,) of its tokens, with their log P (T,) by kind of
+    scoring.
 
-    Lines: `after`, the tokens with a held-out word in their context; `itself`, the held-out words where they come
-    again. ids: a split; before: what precedes it; counts: (V,) of training; unknown: id of `<unk>`. As targets all
-    words keep the place that training gave them, but for the line `itself`, where held-out words get the mean bias of
-    the rarest trained. Raises InputError where the split has no such word.
+    Lines: `after`, the tokens with a held-out word in their context; `itself`, the held-out words from their second
+    occurrence on. ids: a split; before: the words that precede it; counts: (V,) of training; unknown: id of `<unk>`.
+    The features of `expected` are used in contexts only, and targets keep their output weights; in the line `itself`
+    they are used for the targets too, with the mean bias of the rarest trained words. Raises InputError where the split
+    has no held-out word.
     """
     ids, n = ids.astype(np.int64), network.architecture.n
     held_out = (counts == 0) & (np.arange(len(counts)) != unknown)
@@ -47,11 +49,11 @@ def log_probabilities(
     }
     lines = {"after": (after, scored)}
     if new_words.scores_new_words(network):
-        again, own = np.delete(places, first), len(network.b) + np.delete(number, first)
+        again, target = np.delete(places, first), len(network.b) + np.delete(number, first)
         larger = new_words.with_words(network, features, _rare_bias(network, counts).expand(len(words)))
         scored = {
             "untrained": score(network, context[again], ids[again]),
-            "expected": score(larger, renamed[again], own),
+            "expected": score(larger, renamed[again], target),
         }
         lines["itself"] = again, scored
     return len(words), lines

@@ -1,4 +1,4 @@
-"""The probabilities of all words after a context by the trigram, and the likeliest of them: NIPS 2000's short lists."""
+"""The trigram's probabilities of all words after a context, and the likeliest words: the short lists of NIPS 2000."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from pipeline.core.ngrams.interpolated import Interpolated
 
 
 def distributions(trigram: Interpolated, context: np.ndarray) -> np.ndarray:
-    """The probabilities (B, V) float32 of all words after each two words of context (B, 2), ids."""
+    """The probabilities (B, V) float32 of all words after each context of two words (B, 2), ids."""
     counts, words = trigram.counts, trigram.counts.vocabulary
     unigrams, bigrams, trigrams = counts.tables
     last = context[:, 1].astype(np.int64)
@@ -19,10 +19,10 @@ def distributions(trigram: Interpolated, context: np.ndarray) -> np.ndarray:
         followers = np.where(place == NEVER, 0, counts.continuations(k - 1)[place])
         a[k - 1] += np.where(followers > 0, 0, a[k])  # p_k is p_{k-1} after a context that training never shows
         known = np.flatnonzero(followers)
-        first, end = (np.searchsorted(table.keys, (place[known] + more) * words) for more in (0, 1))
-        many = end - first
-        row, at = np.repeat(known, many), np.arange(many.sum()) + np.repeat(end - np.cumsum(many), many)
-        p[row, table.keys[at] % words] += a[k, row] * table.counts[at] / followers[row]
+        first, end = (np.searchsorted(table.keys, (place[known] + offset) * words) for offset in (0, 1))
+        sizes = end - first
+        row, entry = np.repeat(known, sizes), np.arange(sizes.sum()) + np.repeat(end - np.cumsum(sizes), sizes)
+        p[row, table.keys[entry] % words] += a[k, row] * table.counts[entry] / followers[row]
     return p + np.outer(a[1], unigrams.counts / counts.tokens).astype(np.float32) + np.float32(a[0] / words)[:, None]
 
 

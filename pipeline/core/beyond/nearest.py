@@ -1,10 +1,10 @@
-"""Which words have features most like a word's."""
+"""The words whose features are most similar to those of a word."""
 
 import numpy as np
 
 
 def nearest(features: np.ndarray, word: int, count: int, among: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The `count` words whose features (V, m) have the largest cosine with those of `word`: ids and cosines, falling.
+    """The `count` words whose features (V, m) have the largest cosine with those of `word`: ids, and falling cosines.
 
     among: mask (V,) of the words that may be named; the word itself never is.
     """

@@ -1,5 +1,5 @@
-"""Words that the vocabulary does not hold (paper, section 5.1): a word j seen after a context gets the features that
-the network expects there, C(j) = sum_i C(i) P(i | context), and then stands in contexts like any other word."""
+"""Words outside the vocabulary (paper, section 5.1): a new word j after a context gets the features that the network
+expects there, C(j) = sum_i C(i) P(i | context). From then on it is used in contexts like any other word."""
 
 import copy
 
@@ -17,15 +17,16 @@ def expected_features(network: Network, context: Tensor) -> Tensor:
 
 
 def scores_new_words(network: Network) -> bool:
-    """Whether a new word can be a candidate: where the score of a pair needs nothing of a word but its features and
-    bias, so that one v serves all words."""
+    """Whether a new word can be a candidate: the score of a pair must need only the word's features and bias, so v must
+    be shared by all words."""
     return network.in_pairs and not network.architecture.indexed
 
 
 def with_words(network: Network, features: Tensor, bias: Tensor | None = None) -> Network:
-    """A copy of the network that knows words more, with ids from |V| on: features (R, m).
+    """A copy of the network with R new words, whose ids start at |V| and whose features are `features` (R, m).
 
-    They may stand in contexts. With bias (R,) they are also candidates; see scores_new_words.
+    New words are allowed in contexts. With bias (R,) they are also candidates; see scores_new_words. Raises InputError
+    where the network can't score them as candidates.
     """
     larger = copy.deepcopy(network)
     larger.C = nn.Parameter(torch.cat([network.C.detach(), features]))

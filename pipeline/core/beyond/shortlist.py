@@ -1,8 +1,8 @@
 """Short lists (NIPS 2000): after each context the network scores only the words that the trigram finds likeliest.
 
 P(w | h) = S(h) P_net(w | h, w in L(h)) for the words of the list L(h), with S(h) = sum_{v in L(h)} P_tri(v | h); every
-other word keeps P_tri(w | h). For the energy network, whose exact score meets each word of the vocabulary with each
-context. likeliest.py makes the lists.
+other word keeps P_tri(w | h). For the energy network, whose exact softmax scores each word of the vocabulary together
+with each context. likeliest.py makes the lists.
 """
 
 import time
@@ -26,16 +26,16 @@ def log_probabilities(
 ) -> Tensor:
     """Natural-log probability (B,) of each target (B,) after its context (B, n-1).
 
-    words: L (B, size), and p, their probabilities by the trigram; otherwise: the trigram's natural-log probability (B,)
-    of the targets.
+    words: L (B, size); p: the trigram's probabilities (B, size) of these words; otherwise: the trigram's natural-log
+    probability (B,) of the targets.
     """
     g, v, b = network.word_part()
     y = network.scores(
         network.context_part(context), g[words], v[words] if network.architecture.indexed else v, b[words]
     )
     within = torch.log_softmax(y, 1) + p.sum(1, keepdim=True).log()
-    own = words == target[:, None]
-    return torch.where(own, within, 0).sum(1).where(own.any(1), otherwise)
+    is_target = words == target[:, None]
+    return torch.where(is_target, within, 0).sum(1).where(is_target.any(1), otherwise)
 
 
 def score(
@@ -43,7 +43,7 @@ def score(
 ) -> tuple[np.ndarray, dict[str, float]]:
     """Natural-log probability (T,) float32 of each token of a split, and the seconds that each part took.
 
-    ids: (T,) a split; before: what precedes it; mark: id of the text mark; size: words of a list.
+    ids: (T,) a split; before: the words that precede it; mark: id of the text mark; size: words of a list.
     """
     otherwise = torch.from_numpy(trigram.log_probabilities(before, ids))
     shorter, longer = (contexts(ids, before, n, mark) for n in (trigram.order, network.architecture.n))
@@ -51,7 +51,7 @@ def score(
     seconds = {"trigram_seconds": 0.0, "network_seconds": 0.0}
     for first in range(0, len(ids), BATCH):
         part = slice(first, first + BATCH)
-        context, target = (torch.from_numpy(each[part].astype(np.int64)) for each in (longer, ids))
+        context, target = (torch.from_numpy(array[part].astype(np.int64)) for array in (longer, ids))
         began = time.perf_counter()
         words, p = map(torch.from_numpy, likeliest(trigram, shorter[part], size))
         listed = time.perf_counter()

@@ -1,10 +1,10 @@
 """Word classes by exchange (Kneser and Ney 1993; Martin, Liermann and Ney 1998).
 
-Each word in turn moves to the class that makes the class bigram model of the training stream likeliest: the sum over
-bigrams of classes of N(g, h) log N(g, h), less that of N(g .) log N(g .) and of N(. h) log N(. h), up to what does not
-depend on the classes. A pass over the vocabulary that gains almost nothing is the last. Moving word w changes only
-the rows and columns of its old and its new class, and those by its own bigrams with each class, so that a try costs
-what w's neighbours span.
+Each word in turn moves to the class that maximises the likelihood of the training stream under the class bigram model.
+Up to a constant, the log-likelihood is the sum over bigrams of classes (g, h) of N(g, h) log N(g, h), less the sums of
+N(g .) log N(g .) and of N(. h) log N(. h) over classes. The last pass over the vocabulary is the one that gains almost
+nothing. Moving a word changes only the rows and columns of its old and new class, and only at the classes of its
+neighbours, so the cost of a trial grows with the number of these classes.
 """
 
 import math
@@ -15,7 +15,7 @@ import numpy as np
 
 
 def perplexity(ids: np.ndarray, classes: np.ndarray) -> float:
-    """Of the maximum-likelihood class bigram on its own training stream: P(w | v) = P(w | c(w)) P(c(w) | c(v)).
+    """Perplexity of the maximum-likelihood class bigram on its training stream: P(w | v) = P(w | c(w)) P(c(w) | c(v)).
 
     ids: (T,); classes: (V,), the class of each word.
     """
@@ -41,20 +41,21 @@ def exchange(
     seed: int = 0,
     progress: Callable[[float], object] = lambda gain: None,
 ) -> np.ndarray:
-    """The class (V,) of each word. Deterministic: words by falling frequency, begun as in mkcls: the most frequent
-    words each in a class of its own, the others in the last.
+    """The class (V,) of each word. Words move in order of falling frequency. They start as in mkcls: each of the most
+    frequent words in a class of its own, all others in the last class.
 
-    tolerance: passes end when one gains less than this a word of the stream; progress is called with each gain.
-    annealing: so many passes come first in which a move is drawn with probability proportional to exp(gain / T),
-    where T, in nats of the whole stream's log-likelihood, falls from `temperature` to nothing.
-    A word that the stream does not show stays where it began.
+    classes: number of classes; tolerance: the search stops after a pass that gains fewer nats per word of the stream;
+    passes: at most so many; progress: called with the gain of each pass. annealing: number of passes before these in
+    which the new class is drawn with probability proportional to exp(gain / T); T, in nats of the whole stream's
+    log-likelihood, falls from `temperature` to 0. seed: of these draws. A word that is not in the stream keeps its
+    first class.
     """
     frequency = np.bincount(ids, minlength=vocabulary)
     order = np.argsort(-frequency, kind="stable")
     state = np.full(vocabulary, classes - 1, dtype=np.int32)
     state[order[: classes - 1]] = np.arange(classes - 1)
-    right = _neighbours(ids[:-1], ids[1:], vocabulary)
-    left = _neighbours(ids[1:], ids[:-1], vocabulary)
+    followers = _neighbours(ids[:-1], ids[1:], vocabulary)
+    predecessors = _neighbours(ids[1:], ids[:-1], vocabulary)
     pair = np.zeros((classes, classes), dtype=np.int32)
     np.add.at(pair, (state[ids[:-1]], state[ids[1:]]), 1)
     xlogx = np.arange(len(ids) + 1, dtype=np.float64)
@@ -64,9 +65,9 @@ def exchange(
     _seed(seed)
     for done in range(annealing):
         heat = temperature * (1 - done / annealing)
-        progress(_pass(words, state, pair, row, column, right, left, xlogx, heat))
+        progress(_pass(words, state, pair, row, column, followers, predecessors, xlogx, heat))
     for _ in range(passes):
-        gain = _pass(words, state, pair, row, column, right, left, xlogx, 0.0)
+        gain = _pass(words, state, pair, row, column, followers, predecessors, xlogx, 0.0)
         progress(gain)
         if gain < tolerance * len(ids):
             break
@@ -74,43 +75,44 @@ def exchange(
 
 
 def _neighbours(words: np.ndarray, others: np.ndarray, vocabulary: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """For each word where its neighbours begin (V+1,), then the neighbours and how often each stands there."""
+    """For each word the place of its first neighbour (V+1,); the neighbours, ids; and the count of each."""
     keys, counts = np.unique(words.astype(np.int64) * vocabulary + others, return_counts=True)
     begin = np.searchsorted(keys, np.arange(vocabulary + 1, dtype=np.int64) * vocabulary)
     return begin, (keys % vocabulary).astype(np.int32), counts.astype(np.int32)
 
 
 @numba.njit(cache=True)
-def _pass(words, state, pair, row, column, right, left, xlogx, heat):
-    """Every word once: to the class where the objective is highest. Returns the gain in log-likelihood.
+def _pass(words, state, pair, row, column, followers, predecessors, xlogx, heat):
+    """Moves each word once, to the class with the highest log-likelihood. Returns the gain in log-likelihood.
 
-    state (V,), pair (K, K), row (K,), column (K,): classes of the words, bigrams of classes and their sums, changed
-    in place. right, left: what _neighbours gives. xlogx: n log n by n. heat: T of the draw, 0 for the best class.
+    state (V,): class of each word; pair (K, K): bigrams of classes; row (K,), column (K,): sums of `pair`; these four
+    are changed in place. followers, predecessors: from _neighbours. xlogx: n log n by n. heat: T of the draw; 0: the
+    best class, no draw.
     """
     classes = len(row)
     transposed = pair.T.copy()  # so that both directions run along rows
     score = np.empty(classes)
-    whole = 0.0
+    total_gain = 0.0
     for word in words:
         old = state[word]
-        following, after, twin, out = _by_class(word, state, right, classes)
-        preceding, before, _, into = _by_class(word, state, left, classes)
+        following, after, twin, out = _by_class(word, state, followers, classes)
+        preceding, before, _, into = _by_class(word, state, predecessors, classes)
         _move(pair, transposed, old, following, after, preceding, before, twin, -1)
         row[old] -= out
         column[old] -= into
         for g in range(classes):
             score[g] = xlogx[row[g]] - xlogx[row[g] + out] + xlogx[column[g]] - xlogx[column[g] + into]
-        for other in following:
-            more = after[other]
+        for h in following:
+            count = after[h]
             for g in range(classes):
-                n = transposed[other, g]
-                score[g] += xlogx[n + more] - xlogx[n]
-        for other in preceding:
-            more = before[other]
+                n = transposed[h, g]
+                score[g] += xlogx[n + count] - xlogx[n]
+        for h in preceding:
+            count = before[h]
             for g in range(classes):
-                n = pair[other, g]
-                score[g] += xlogx[n + more] - xlogx[n]
-        for g in range(classes):  # the cell (g, g) takes what follows, what precedes and the word's own twins at once
+                n = pair[h, g]
+                score[g] += xlogx[n + count] - xlogx[n]
+        for g in range(classes):  # the cell (g, g) gets followers, predecessors and twins (the word after itself)
             n = pair[g, g]
             score[g] += xlogx[n + after[g] + before[g] + twin] - xlogx[n + after[g]] - xlogx[n + before[g]] + xlogx[n]
         new = old
@@ -124,23 +126,24 @@ def _pass(words, state, pair, row, column, right, left, xlogx, heat):
             for g in range(classes):
                 if score[g] > score[new] + 1e-9:  # a tie, but for rounding, stays
                     new = g
-        whole += score[new] - score[old]
+        total_gain += score[new] - score[old]
         _move(pair, transposed, new, following, after, preceding, before, twin, 1)
         row[new] += out
         column[new] += into
         state[word] = new
-    return whole
+    return total_gain
 
 
 @numba.njit
 def _seed(seed):
-    """Numba draws from a generator of its own."""
+    """Seeds Numba's generator, which is not NumPy's."""
     np.random.seed(seed)
 
 
 @numba.njit(cache=True)
 def _by_class(word, state, neighbours, classes):
-    """A word's neighbours by their class: the classes, the count of each (K,), twins (the word itself), and all."""
+    """A word's neighbours by class: the classes present; the count of each class (K,); the count of twins (neighbours
+    that are the word itself); and the count of all neighbours."""
     begin, words, counts = neighbours
     of_class = np.zeros(classes, np.int32)
     present = np.empty(classes, np.int32)
@@ -161,11 +164,11 @@ def _by_class(word, state, neighbours, classes):
 @numba.njit(cache=True)
 def _move(pair, transposed, g, following, after, preceding, before, twin, sign):
     """Adds a word's bigrams to class g (sign 1), or takes them out (sign -1)."""
-    for other in following:
-        pair[g, other] += sign * after[other]
-        transposed[other, g] += sign * after[other]
-    for other in preceding:
-        pair[other, g] += sign * before[other]
-        transposed[g, other] += sign * before[other]
+    for h in following:
+        pair[g, h] += sign * after[h]
+        transposed[h, g] += sign * after[h]
+    for h in preceding:
+        pair[h, g] += sign * before[h]
+        transposed[g, h] += sign * before[h]
     pair[g, g] += sign * twin
     transposed[g, g] += sign * twin

@@ -1,11 +1,11 @@
-"""The exception that is meant for the user's eyes, and the one way in which the core tells how far it is."""
+"""The exception whose message is for the user, and the interface by which the core reports its progress."""
 
 
 class InputError(ValueError):
     """Configuration, file, text or numbers that cannot be used.
 
-    Its text says what is wrong, where, and what to do next, in a line for each fault. A stage prints it and ends with
-    a non-zero exit code; any other exception is a fault of ours and keeps its traceback.
+    The message says what is wrong, where, and what to do next, one line per fault. A stage prints it and ends with a
+    non-zero exit code. Any other exception is a bug of this project and keeps its traceback.
     """
 
 
@@ -14,13 +14,13 @@ class MissingTextError(InputError):
 
 
 class Watcher:
-    """What a computation tells of its progress. No method can change a bit of the result."""
+    """Receives the progress of a computation. No method can change a bit of the result."""
 
     def begin(self, amount: int, title: str = "", done: int = 0) -> None:
-        """So much work begins, some of which was done before."""
+        """`amount` units of work begin, `done` of which were done before."""
 
     def advance(self, amount: int) -> None:
-        """So much of it is done."""
+        """`amount` more units are done."""
 
     def note(self, text: str) -> None:
-        """Something is known that people may want to read."""
+        """A message that people may want to read."""

@@ -1,4 +1,4 @@
-"""Perplexity, and the share for words of the vocabulary that training never shows."""
+"""Perplexity, and the correction for unseen words: words of the vocabulary that never occur in training."""
 
 import math
 
@@ -11,7 +11,7 @@ from pipeline.core.common.mixture import fit_weights
 def perplexity(log_probabilities: np.ndarray) -> float:
     """exp of the mean negative natural-log probability over all tokens; summed in float64, divided once.
 
-    Raises InputError where that is more than a number can hold.
+    NaN for no tokens. Raises InputError where the result overflows.
     """
     if not len(log_probabilities):
         return math.nan
@@ -28,10 +28,12 @@ def unseen_words(train: np.ndarray, vocabulary: int) -> np.ndarray:
 
 
 def fit_share(log_probabilities: np.ndarray, ids: np.ndarray, unseen: np.ndarray) -> float:
-    """e of P' = (1 - e) P + e [w unseen] / N_unseen, by EM on these tokens (validation); 0 where N_unseen = 0.
+    """e of the correction P' = (1 - e) P + e [w unseen] / N_unseen, by EM on these tokens (validation); 0 where
+    N_unseen = 0.
 
-    The paper counts the vocabulary over the whole stream, so some of its words never occur in the training part,
-    and what a model happens to give them decides much of its perplexity. Every base model gets the same last step.
+    The paper counts the vocabulary over the whole stream, so some of its words never occur in the training part. The
+    arbitrary probabilities that a model gives to them decide much of its perplexity. All base models are corrected in
+    the same way.
     """
     if not unseen.any():
         return 0.0
@@ -39,11 +41,11 @@ def fit_share(log_probabilities: np.ndarray, ids: np.ndarray, unseen: np.ndarray
 
 
 def apply_share(log_probabilities: np.ndarray, ids: np.ndarray, unseen: np.ndarray, share: float) -> np.ndarray:
-    """log P' (T,) float32, from log P (T,) and the ids it was given to."""
+    """The corrected log P' (T,) float32, from log P (T,) of the tokens `ids` (T,)."""
     if share == 0:
         return log_probabilities
-    own = log_probabilities + math.log1p(-share)
-    return np.logaddexp(own, _uniform(ids, unseen) + math.log(share)).astype(np.float32)
+    log_weighted = log_probabilities + math.log1p(-share)
+    return np.logaddexp(log_weighted, _uniform(ids, unseen) + math.log(share)).astype(np.float32)
 
 
 def _uniform(ids: np.ndarray, unseen: np.ndarray) -> np.ndarray:
@@ -53,10 +55,12 @@ def _uniform(ids: np.ndarray, unseen: np.ndarray) -> np.ndarray:
 
 
 def treat(raw: dict[str, np.ndarray], ids: dict[str, np.ndarray], unseen: np.ndarray) -> tuple[dict, dict]:
-    """The log-probabilities (T,) of valid and test with the share for unseen words, fitted on validation; and the
-    perplexities of all splits: as the model gives them (`_raw`), with the share, and of seen words alone (`_seen`).
+    """The log-probabilities (T,) of valid and test corrected for unseen words, with the correction fitted on
+    validation; and the perplexities of these splits: uncorrected (`_raw`), corrected, and corrected over the tokens of
+    seen words (`_seen`). Train's perplexity is uncorrected.
 
-    raw: log P (T,) of every token of valid and test, and of train where it was computed; ids: of the same splits.
+    raw: uncorrected log P (T,) of every token of valid and test, and of train where it was computed; ids: of the same
+    splits.
     """
     share = fit_share(raw["valid"], ids["valid"], unseen)
     treated, metrics = {}, {"share": share}

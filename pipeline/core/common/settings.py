@@ -1,5 +1,5 @@
-"""What the core asks of settings: the keys of a group of conf/ as attributes. pipeline/config declares the same keys
-with their bounds and meanings (a test compares the two); values are chosen in conf/ alone."""
+"""The settings that the core needs: the keys of each group of conf/, as attributes. pipeline/config declares the same
+keys with their bounds and meanings (a test compares the two). Their values are in conf/."""
 
 from collections.abc import Mapping, Sequence
 from typing import Literal, Protocol
@@ -38,7 +38,7 @@ class RecipeSettings(Protocol):
 
     optimiser: Literal["adam", "sgd"]
     schedule: Literal["linear", "cosine", "inverse"]
-    rate: float
+    rate: float  # adam: the learning rate; sgd: the step per word, for a gradient summed over the batch
     rate_decay: float
     warmup: float
     beta1: float

@@ -1,4 +1,4 @@
-"""A stream of words: its three parts in order (paper, section 4), its symbols that are no words, its digest."""
+"""A stream of words: its splits in order (paper, section 4), its symbols that are not words, its digest."""
 
 import hashlib
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ NUMBER = "<number>"  # a word with a digit, where case and numbers are folded
 
 
 def before(ids: Mapping[str, np.ndarray], split: str) -> np.ndarray:
-    """The ids that stand before a split in the stream, enough for any context; none before training."""
+    """The ids of the split before a split in the stream, for contexts; none before training."""
     return {"train": ids["train"][:0], "valid": ids["train"], "test": ids["valid"]}[split]
 
 

@@ -1,7 +1,7 @@
-"""One thread a process, set before numpy and torch are imported: which numbers are summed first decides the last bits.
+"""One thread per process, set before numpy and torch are imported: the order of a sum decides its last bits.
 
-Models run side by side instead, and `dvc repro` and `make repro` give the same bits. Only a training with
-parallel=threads takes more (training/train.py).
+So `dvc repro` gives the same bits as `make repro`, which runs several models at the same time. Only a training with
+parallel=threads uses more threads (training/train.py).
 """
 
 import os

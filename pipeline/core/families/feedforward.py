@@ -1,6 +1,6 @@
 """The network of the paper, equation 1: y = b + W x + U tanh(d + H x), P(w | context) = softmax(y)_w.
 
-x is C(w_{t-n+1}), ..., C(w_{t-1}), the nearest word last, where the paper has it first.
+x is C(w_{t-n+1}), ..., C(w_{t-1}), with the nearest word last (in the paper it is first).
 """
 
 import torch
@@ -14,12 +14,12 @@ from pipeline.core.networks.softmax import log_probabilities
 class Network(base.Network):
     """Equation 1, with W and U side by side in one matrix, so that y = b + WU [x; a] is a single product.
 
-    C (V, m), H (h, (n-1)m), d (h), WU (V, D), b (V); D = (n-1)m with direct connections, plus h. Free parameters by the
-    paper's formula: |V|(1 + nm + h) + h(1 + (n-1)m) with direct connections.
+    C (V, m), H (h, (n-1)m), d (h), WU (V, D), b (V); D = h, plus (n-1)m with direct connections. Free parameters with
+    direct connections, by the paper's formula: |V|(1 + nm + h) + h(1 + (n-1)m).
     """
 
     tables = ("C", "WU", "b")
-    has = ("direct", "activation")
+    options = ("direct", "activation")
 
     def __init__(self, architecture: ModelSettings, vocabulary: int):
         super().__init__(architecture)
@@ -32,23 +32,23 @@ class Network(base.Network):
 
     @property
     def W(self) -> Tensor:
-        """Direct connections (V, (n-1)m); no columns without them."""
+        """Direct connections (V, (n-1)m); (V, 0) without them."""
         return self.WU[:, : self.WU.shape[1] - self.architecture.h]
 
     @property
     def U(self) -> Tensor:
-        """From hidden units to words (V, h)."""
+        """Weights from hidden units to words (V, h)."""
         return self.WU[:, self.WU.shape[1] - self.architecture.h :]
 
     def output_inputs(self, context: Tensor) -> Tensor:
-        """[x; a] with a = tanh(d + H x), or another function there, or a alone without direct connections: what WU is
-        multiplied with, (B, D)."""
+        """The inputs (B, D) of the output layer: [x; a] with a = tanh(d + H x), or a alone without direct connections.
+        The architecture may name another activation than tanh."""
         x = self.features(context).flatten(1)
         a = base.ACTIVATIONS[self.architecture.activation](nn.functional.linear(x, self.H, self.d))
         return self.dropout(torch.cat([x, a], 1) if self.architecture.direct else a)
 
     def forward(self, context: Tensor, words: Tensor | None = None) -> Tensor:
-        """y = b + WU [x; a], (B, K), of some words (K,) or of all, after contexts (B, n-1)."""
+        """y = b + WU [x; a], (B, K), of `words` (K,), or of all, after contexts (B, n-1)."""
         return self.output(self.output_inputs(context), self.WU, words)
 
     @torch.no_grad()

@@ -4,8 +4,9 @@ x = norm(a_{k-1}),
 
     s(t) = (1 - z) s(t-1) + z c,  z = sigmoid(d_k + Z_k x),  c = K_k x.
 
-What a state takes in depends on the words alone, so the products of a step's words are made at once, and only the sums
-go word by word. Dropout is the same along a stream, as in Merity and others (2018).
+Gate z and candidate c do not depend on the layer's previous state. So the matrix products are computed for all words of
+a step at once, and only the sums go word by word. Dropout has one mask for a whole stream, as in Merity and others
+(2018).
 """
 
 import torch
@@ -20,7 +21,7 @@ class Network(StreamNetwork):
 
     unbounded = True
     tables = ("C", "b")
-    deep = ("layers", "input_dropout", "layer_dropout")
+    deep_keys = ("layers", "input_dropout", "layer_dropout")
 
     def __init__(self, architecture: ModelSettings, vocabulary: int):
         super().__init__(architecture)
@@ -39,24 +40,25 @@ class Network(StreamNetwork):
         return self.C
 
     def read(self, words: Tensor, state: State | None) -> tuple[Tensor, State]:
-        """See StreamNetwork; the state: s (S, h) of each layer."""
+        """See StreamNetwork; the state: s of each layer, (S, h) each."""
         a = self.of_inputs(self.features(words) * self.architecture.m**0.5)
         before = [None] * len(self.V) if state is None else state
-        left = []
+        last_states = []
         with torch.autocast(a.device.type, torch.bfloat16, enabled=self.bfloat16 and self.training):
             for norm, ZK, d, V, s in zip(self.norms, self.ZK, self.d, self.V, before, strict=False):
                 z, c = nn.functional.linear(norm(a), ZK).to(a.dtype).chunk(2, 2)
-                states, s = _taken_in(torch.sigmoid(d + z), c, s)
+                states, s = _scan(torch.sigmoid(d + z), c, s)
                 a = a + nn.functional.linear(self.of_layers(states), V).to(a.dtype)
-                left.append(s)
-        return self.norms[-1](a), tuple(left)
+                last_states.append(s)
+        return self.norms[-1](a), tuple(last_states)
 
 
-def _taken_in(z: Tensor, c: Tensor, s: Tensor | None) -> tuple[Tensor, Tensor]:
-    """The states (S, L, h) at each word, and the last, from gates and candidates (S, L, h) and the state before."""
-    kept, new, states = 1 - z, z * c, []
+def _scan(z: Tensor, c: Tensor, s: Tensor | None) -> tuple[Tensor, Tensor]:
+    """The states (S, L, h) after each word, and the last, (S, h), from gates z and candidates c (S, L, h) and the state
+    s (S, h) before the first word (None: zero)."""
+    retention, update, states = 1 - z, z * c, []
     s = torch.zeros_like(c[:, 0]) if s is None else s
-    for stays, comes in zip(kept.unbind(1), new.unbind(1), strict=True):
-        s = torch.addcmul(comes, stays, s)
+    for retention_t, update_t in zip(retention.unbind(1), update.unbind(1), strict=True):
+        s = torch.addcmul(update_t, retention_t, s)
         states.append(s)
     return torch.stack(states, 1), s

@@ -1,5 +1,5 @@
-"""g by a recurrent network (paper, section 5: its own suggestion): y = b + U a, a the last state of a gated recurrent
-unit (Cho and others 2014) that reads the features of the n-1 words before, from a state of zero."""
+"""A recurrent network in place of g (suggested in the paper, section 5): y = b + U a, where a is the last state of a
+gated recurrent unit (Cho and others 2014). It reads the features of the n-1 words before, starting from state zero."""
 
 import torch
 from torch import Tensor, nn
@@ -10,7 +10,7 @@ from pipeline.core.networks.softmax import log_probabilities
 
 
 class Network(base.Network):
-    """C (V, m), the unit's matrices and biases, U (V, h), b (V)."""
+    """C (V, m), the weights and biases of the recurrent unit, U (V, h), b (V)."""
 
     tables = ("C", "U", "b")
 
@@ -29,7 +29,7 @@ class Network(base.Network):
         return self.dropout(states[:, -1])
 
     def forward(self, context: Tensor, words: Tensor | None = None) -> Tensor:
-        """y = b + U a, (B, K), of some words (K,) or of all, after contexts (B, n-1)."""
+        """y = b + U a, (B, K), of `words` (K,), or of all, after contexts (B, n-1)."""
         return self.output(self.output_inputs(context), self.U, words)
 
     @torch.no_grad()

@@ -1,6 +1,6 @@
-"""The paper's network with what came after it: many words of context, residual layers with normalisation, features that
-are the output layer's weights too (Sun and Iyyer, Revisiting simple neural probabilistic language models, 2021; without
-their averages of the words beyond the window, and with the paper's direct connections where they are asked for).
+"""The paper's network with later ideas: many words of context, residual layers with normalisation, tied word features
+(Sun and Iyyer, Revisiting simple neural probabilistic language models, 2021; without their averages of the words beyond
+the window, and optionally with the paper's direct connections).
 
 a_0 = d + H x; a_k = a_{k-1} + V_k relu(U_k norm(a_{k-1})); y = b + C (T norm(a_last) + D x), where x is equation 1's,
 and C D its direct connections, of rank m.
@@ -18,8 +18,8 @@ class Network(base.Network):
     """C (V, m), H (h, (n-1)m), d (h), layers of h, T (m, h), D (m, (n-1)m) with direct connections, b (V)."""
 
     tables = ("C", "b")
-    has = ("direct",)
-    deep = ("layers", "input_dropout", "layer_dropout")
+    options = ("direct",)
+    deep_keys = ("layers", "input_dropout", "layer_dropout")
 
     def __init__(self, architecture: ModelSettings, vocabulary: int):
         super().__init__(architecture)
@@ -41,7 +41,7 @@ class Network(base.Network):
         deep, training = self.architecture.deep, self.training
         with torch.autocast(self.b.device.type, torch.bfloat16, enabled=self.bfloat16 and training):
             x = nn.functional.dropout(self.features(context).flatten(1), deep.input_dropout, training)
-            a = nn.functional.linear(x, self.H, self.d).to(self.b.dtype)  # sums of layers are not rounded
+            a = nn.functional.linear(x, self.H, self.d).to(self.b.dtype)  # the residual sum is not rounded
             for norm, U, V in zip(self.norms, self.U, self.V, strict=False):
                 inner = torch.relu(nn.functional.linear(norm(a), U))
                 a = a + nn.functional.linear(nn.functional.dropout(inner, deep.layer_dropout, training), V)
@@ -50,7 +50,7 @@ class Network(base.Network):
         return self.dropout(z.to(self.b.dtype))
 
     def forward(self, context: Tensor, words: Tensor | None = None) -> Tensor:
-        """y (B, K) of some words (K,), or of all, after contexts (B, n-1)."""
+        """y (B, K) of `words` (K,), or of all, after contexts (B, n-1)."""
         return self.output(self.output_inputs(context), self.C, words)
 
     @torch.no_grad()

@@ -1,5 +1,5 @@
-"""The recurrent network language model (Mikolov and others 2010), on Elman's network: y = b + U s, where the state is
-s(t) = sigmoid(C(w_t) + R s(t-1)), so that a word has as many features as the state has units."""
+"""The recurrent network language model (Mikolov and others 2010), an Elman network: y = b + U s with the state
+s(t) = sigmoid(C(w_t) + R s(t-1)). So a word has as many features as the state has units."""
 
 import torch
 from torch import Tensor, nn
@@ -39,7 +39,7 @@ class Network(StreamNetwork):
         """See StreamNetwork; the state: s (S, h)."""
         x = self.features(words)
         s, states = x.new_zeros(len(x), x.shape[2]) if state is None else state[0], []
-        for at in x.unbind(1):
-            s = torch.sigmoid(at + s @ self.R.T)
+        for x_t in x.unbind(1):
+            s = torch.sigmoid(x_t + s @ self.R.T)
             states.append(s)
         return torch.stack(states, 1), (s,)

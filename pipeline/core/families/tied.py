@@ -1,5 +1,5 @@
-"""The paper's network with features that are the output layer's weights too (Inan and others, Press and Wolf 2017):
-y = b + C (T tanh(d + H x) + D x), where x is equation 1's; so U is C T, and W is C D, both of rank m."""
+"""The paper's network with tied word features, which are also the output layer's weights (Inan and others, Press and
+Wolf 2017): y = b + C (T tanh(d + H x) + D x), with x as in equation 1. So U is C T, and W is C D, both of rank m."""
 
 import torch
 from torch import Tensor, nn
@@ -13,7 +13,7 @@ class Network(base.Network):
     """C (V, m), H (h, (n-1)m), d (h), T (m, h), D (m, (n-1)m) with direct connections, b (V)."""
 
     tables = ("C", "b")
-    has = ("direct", "activation")
+    options = ("direct", "activation")
 
     def __init__(self, architecture: ModelSettings, vocabulary: int):
         super().__init__(architecture)
@@ -27,14 +27,14 @@ class Network(base.Network):
         self.b = nn.Parameter(torch.zeros(vocabulary))
 
     def output_inputs(self, context: Tensor) -> Tensor:
-        """T tanh(d + H x) + D x, or another function in place of tanh, (B, m); dropout where equation 1's has it."""
+        """T tanh(d + H x) + D x, or another activation in place of tanh, (B, m); dropout as in feedforward.py."""
         x = self.features(context).flatten(1)
         a = base.ACTIVATIONS[self.architecture.activation](nn.functional.linear(x, self.H, self.d))
         z = nn.functional.linear(self.dropout(a), self.T)
         return z + nn.functional.linear(self.dropout(x), self.D) if self.architecture.direct else z
 
     def forward(self, context: Tensor, words: Tensor | None = None) -> Tensor:
-        """y (B, K) of some words (K,), or of all, after contexts (B, n-1)."""
+        """y (B, K) of `words` (K,), or of all, after contexts (B, n-1)."""
         return self.output(self.output_inputs(context), self.C, words)
 
     @torch.no_grad()

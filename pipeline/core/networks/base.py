@@ -1,5 +1,5 @@
-"""What training and scoring ask of a family of networks, and what all families share: the contexts of a stream, exact
-scoring batch after batch. A family is a file of pipeline/core/families with a class Network of its own."""
+"""The interface of a family of networks for training and scoring, and the code that all families share: the contexts of
+a stream, exact scoring in batches. A family is a file of pipeline/core/families with a class Network."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
@@ -11,9 +11,9 @@ from torch import Tensor, nn
 
 from pipeline.core.common.settings import ModelSettings
 
-BATCH = 1024  # contexts that are scored at a time
-# Candidates of a product in bfloat16 are filled up to a multiple: oneDNN makes and keeps code for each size that it
-# meets, which with any number of candidates takes a sixth of MLP9's step and 300 MB.
+BATCH = 1024  # contexts scored at a time
+# In bfloat16, the number of candidates is padded to a multiple of WIDTH: oneDNN compiles and caches code for each size.
+# Without padding this takes a sixth of the time of MLP9's step, and 300 MB.
 WIDTH = 64
 ACTIVATIONS = {
     "tanh": torch.tanh,  # the paper's
@@ -25,52 +25,52 @@ ACTIVATIONS = {
 
 
 class Dropout(nn.Module):
-    """Dropout with a byte of randomness for each value, where torch.nn.Dropout draws a number: p in steps of 1/256.
+    """Dropout with one random byte per value, where torch.nn.Dropout draws a float: p in steps of 1/256.
 
-    `python -m benchmarks by_hand` has what this gains.
+    `python -m benchmarks by_hand` measures the gain.
     """
 
-    p = 0.0  # share of the values that a training step leaves out
+    p = 0.0  # probability that a training step drops a value
 
     def forward(self, x: Tensor) -> Tensor:
-        """x in evaluation mode; in training x with some values 0, and the others larger by as much as is missing."""
-        left_out = min(round(256 * self.p), 255)
-        if not self.training or not left_out:
+        """x in evaluation mode; in training x with the values to drop set to 0, and the others divided by 1 - p."""
+        threshold = min(round(256 * self.p), 255)
+        if not self.training or not threshold:
             return x
-        words = torch.empty((x.numel() + 7) // 8, dtype=torch.int64, device=x.device).random_(-(2**63), None)
-        kept = words.view(torch.uint8)[: x.numel()].view_as(x) >= left_out
-        return x * (kept * (256 / (256 - left_out)))
+        random = torch.empty((x.numel() + 7) // 8, dtype=torch.int64, device=x.device).random_(-(2**63), None)
+        keep_mask = random.view(torch.uint8)[: x.numel()].view_as(x) >= threshold
+        return x * (keep_mask * (256 / (256 - threshold)))
 
 
 class Network(nn.Module, ABC):
-    """A network: features C (V, m) of words, output biases b (V,), and a `forward` that scores words after contexts.
+    """A network: word features C (V, m), output biases b (V,), and a `forward` that scores words after contexts.
 
-    tables: names of the parameters of which a batch needs some words' rows alone; with `sparse` their gradients hold
-    those rows and no others. dropout: of what enters the output layer, in training mode. bfloat16: whether that layer's
-    products, and those of deep layers, round to bfloat16 in training mode.
+    tables: names of the parameters with one row per word; with `sparse`, their gradients hold only the rows used.
+    dropout: of the output layer's inputs, in training mode. bfloat16: whether the products of the output layer, and of
+    deep layers, round to bfloat16 in training mode.
     """
 
     tables: tuple[str, ...]
-    unbounded: ClassVar[bool] = False  # whether it has all words before, so that n bounds a training step alone
+    unbounded: ClassVar[bool] = False  # whether all words before are its context, so that n bounds training steps only
     in_order: ClassVar[bool] = False  # whether it reads a stream from its beginning, and carries a state (core/streams)
-    in_pairs: ClassVar[bool] = False  # whether it scores each word together with each context, one pair by itself
-    has: ClassVar[tuple[str, ...]] = ()  # of direct, indexed and activation in conf/models.yaml those that it has
-    deep: ClassVar[tuple[str, ...]] = ()  # of the keys below `deep` in conf/models.yaml those that it has
+    in_pairs: ClassVar[bool] = False  # whether it scores pairs of a word and a context, each by itself
+    options: ClassVar[tuple[str, ...]] = ()  # keys of conf/models.yaml that it has: of direct, indexed, activation
+    deep_keys: ClassVar[tuple[str, ...]] = ()  # keys below `deep` in conf/models.yaml that it has
     C: nn.Parameter
     b: nn.Parameter
 
     def __init__(self, architecture: ModelSettings):
-        """architecture: an entry of conf/models.yaml; n is the order, so that there are n-1 words of context."""
+        """architecture: an entry of conf/models.yaml; n is the order: a context has n-1 words."""
         super().__init__()
         self.architecture = architecture
         self.dropout = Dropout()
         self.sparse = False
         self.bfloat16 = False
-        self.state: tuple[Tensor, ...] | None = None  # of streams, which a training step leaves to the next
+        self.state: tuple[Tensor, ...] | None = None  # of streams, carried from a training step to the next
 
     @classmethod
     def check(cls, architecture: ModelSettings) -> None:
-        """Raises InputError for a shape that this family can't have."""
+        """Raises InputError for an architecture that this family can't have."""
 
     @property
     def inputs(self) -> int:
@@ -79,13 +79,13 @@ class Network(nn.Module, ABC):
 
     @abstractmethod
     def forward(self, context: Tensor, words: Tensor | None = None) -> Tensor:
-        """Scores y (B, K) of some words (K,), or of all, after contexts (B, n-1); the softmax of all is P."""
+        """Scores y (B, K) of `words` (K,), or of all, after contexts (B, n-1); P is the softmax over all words."""
 
     @torch.no_grad()
     def log_probabilities(self, context: Tensor, target: Tensor) -> Tensor:
         """Exact natural-log probability (B,) of each target (B,) after its context (B, n-1).
 
-        Right for any family; those that are here have faster ways.
+        Correct for any family; most families override it with a faster method.
         """
         return -nn.functional.cross_entropy(self(context), target, reduction="none")
 
@@ -101,23 +101,24 @@ class Network(nn.Module, ABC):
         places: np.ndarray | None = None,
         progress: Callable[[int], object] = lambda words: None,
     ) -> np.ndarray:
-        """Exact natural-log probability (T,) float32 of each token of a split, or of those at rising places (T,) alone.
+        """Exact natural-log probability (T,) float32 of each token of a split, or only of those at `places` (T,).
 
-        ids: a split; before: what precedes it in the stream; mark: see contexts; progress: called with the words done.
+        ids: a split; before: the words that precede it in the stream; mark: see contexts; places: rising; progress:
+        called with the number of words done since the last call.
         """
-        every = slice(None) if places is None else places
-        return score(self, contexts(ids, before, self.architecture.n, mark)[every], ids[every], progress)
+        selection = slice(None) if places is None else places
+        return score(self, contexts(ids, before, self.architecture.n, mark)[selection], ids[selection], progress)
 
     def stretches(self, ids: np.ndarray, before: np.ndarray, mark: int, length: int) -> Iterator[Tensor]:
-        """y (L, V) of each stretch of so many tokens of a split in order, with its gradient. See score."""
+        """Scores y (L, V), with gradient, of each stretch of `length` tokens of a split, in order. See score."""
         windows = contexts(ids, before, self.architecture.n, mark)
         for start in range(0, len(ids), length):
             yield self(torch.from_numpy(windows[start : start + length].astype(np.int64)))
 
     def next(self, before: np.ndarray, mark: int) -> np.ndarray:
         """Natural-log probabilities (V,) of all words after the words `before`."""
-        empty = np.zeros(1, dtype=np.int64)  # the place to be filled
-        context = contexts(empty, before.astype(np.int64), self.architecture.n, mark)
+        placeholder = np.zeros(1, dtype=np.int64)  # for the next word
+        context = contexts(placeholder, before.astype(np.int64), self.architecture.n, mark)
         with torch.no_grad():
             return self.eval().distribution(torch.from_numpy(context.copy()))[0].numpy()
 
@@ -126,8 +127,8 @@ class Network(nn.Module, ABC):
     ) -> Tensor:
         """Mean over the batch of log sum exp(y - correction) - y of the target, in nats.
 
-        words: candidates (K,), rising, every target (B,) among them, with the correction (K,) that the sampler takes
-        off their scores; None: the full softmax.
+        words: candidates (K,), rising, every target (B,) among them; correction: (K,), subtracted from their scores;
+        both are the sampler's. None: the full softmax.
         """
         y = self(context, words)
         if words is None:
@@ -136,15 +137,15 @@ class Network(nn.Module, ABC):
         return self.cross_entropy(y.sub_(correction), column) - correction[column].mean()
 
     def cross_entropy(self, y: Tensor, column: Tensor) -> Tensor:
-        """The mean loss () of scores y (B, K) where the targets have these columns (B,)."""
+        """The mean loss () of scores y (B, K); column: (B,) of the targets."""
         return nn.functional.cross_entropy(y, column)
 
     @torch.no_grad()
     def initialise(self, features: float, weights: float, bias: Tensor, generator: torch.Generator) -> "Network":
-        """Random features and weights, uniform as in NIPS 2000, and given output biases; the other biases stay zero.
+        """Draws word features and weights, uniform as in NIPS 2000, and sets the output biases; other biases stay zero.
 
-        features: standard deviation of C; weights: of every other matrix, times the root of its fan-in;
-        bias: (V,), such as the log unigram, from which training then need not start by learning frequencies.
+        features: standard deviation of C; weights: standard deviation of every other matrix, times the root of its
+        fan-in; bias: (V,), for example the log unigram, so that training need not learn the frequencies first.
         """
         for name, parameter in self.named_parameters():
             if parameter.dim() > 1 and parameter.numel():
@@ -158,30 +159,31 @@ class Network(nn.Module, ABC):
         return nn.functional.embedding(context, self.C, sparse=self.sparse)
 
     def rows(self, table: Tensor, words: Tensor | None) -> Tensor:
-        """What a table has for some words (K,), or for all words of the vocabulary."""
+        """The rows of a table for `words` (K,), or for all words of the vocabulary."""
         if words is None:
-            return table[: len(self.b)]  # C may hold more, of words that stand in contexts alone
+            return table[: len(self.b)]  # C may have more: new words, in contexts only
         if table.dim() == 1:
             return table.gather(0, words, sparse_grad=self.sparse)
         return nn.functional.embedding(words, table, sparse=self.sparse)
 
     def output(self, z: Tensor, weight: Tensor, words: Tensor | None) -> Tensor:
-        """y = b + weight z, (B, K), of some words (K,) or of all, from z (B, D) and a table weight (V, D)."""
+        """y = b + weight z, (B, K), of `words` (K,), or of all, from z (B, D) and the table `weight` (V, D)."""
         rows, biases = self.rows(weight, words), self.rows(self.b, words)
         if not (self.bfloat16 and self.training):
             return nn.functional.linear(z, rows, biases)
-        more = -len(rows) % WIDTH
-        filled = nn.functional.pad(rows, (0, 0, 0, more)), nn.functional.pad(biases, (0, more))
+        padding = -len(rows) % WIDTH
+        padded_rows = nn.functional.pad(rows, (0, 0, 0, padding))
+        padded_biases = nn.functional.pad(biases, (0, padding))
         with torch.autocast(z.device.type, torch.bfloat16):
-            y = nn.functional.linear(z, *filled)
+            y = nn.functional.linear(z, padded_rows, padded_biases)
         return y[:, : len(rows)].to(z.dtype)
 
 
 def contexts(ids: np.ndarray, before: np.ndarray, n: int, mark: int) -> np.ndarray:
     """The n-1 words before each token, the nearest last.
 
-    ids: (T,) a split; before: the ids that precede it in the stream, of which the last n-1 are used; where they
-    are too few, text marks stand in, as context only. Returns a view (T, n-1).
+    ids: (T,) a split; before: the ids that precede it in the stream, of which the last n-1 are used; mark: id of the
+    text mark, which fills the first contexts where there are fewer. Returns a view (T, n-1).
     """
     padding = np.full(n - 1, mark, dtype=ids.dtype)
     padded = np.concatenate([padding, before[-(n - 1) :], ids])[-(len(ids) + n - 1) :]
@@ -196,7 +198,7 @@ def score(
 ) -> np.ndarray:
     """Natural-log probability (T,) float32 of each target (T,) after its context (T, n-1), ids.
 
-    network: from here on in evaluation mode; progress: called with the words done.
+    network: is put into evaluation mode; progress: called with the number of words done since the last call.
     """
     device = network.eval().b.device
     result = np.empty(len(target), dtype=np.float32)

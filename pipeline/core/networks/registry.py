@@ -1,4 +1,4 @@
-"""The families of networks by name: files of pipeline/core/families, each with a class Network."""
+"""The families of networks by name. Each file of pipeline/core/families is one, with a class Network."""
 
 import pkgutil
 from importlib import import_module
@@ -9,16 +9,16 @@ from pipeline.core.networks.base import Network
 
 
 def names() -> list[str]:
-    """All families. None is imported for it."""
+    """The names of all families, without importing them."""
     return sorted(module.name for module in pkgutil.iter_modules(families.__path__))
 
 
 def family(name: str) -> type[Network]:
-    """The class of a family. Only its own file is imported, and those that it imports, so that no training depends on
-    other families. Raises what the import raises."""
+    """The class of a family. Only its file is imported, so that no training depends on the files of other families.
+    Raises what the import raises."""
     return import_module(f"{families.__name__}.{name}").Network
 
 
 def build(architecture: ModelSettings, vocabulary: int) -> Network:
-    """A network of the architecture's family for so many words, all parameters zero."""
+    """A network of the architecture's family for `vocabulary` words, with all parameters zero."""
     return family(architecture.family)(architecture, vocabulary)

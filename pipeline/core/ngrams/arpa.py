@@ -1,7 +1,7 @@
-"""The ARPA format, in which n-gram tools exchange back-off models: a model out of lines of text. Backoff writes them.
+"""Reads ARPA files, the format in which n-gram tools exchange back-off models. backoff.py writes them.
 
-After a head with the sizes there is a section for each order, its lines 'log10 P <tab> words <tab> log10 back-off';
-the highest order has no back-off, and a missing one is 0.
+The head gives the number of n-grams of each order. Then each order has a section with lines
+'log10 P <tab> words <tab> log10 back-off'; the highest order has no back-off, and a missing back-off is 0.
 """
 
 import gzip
@@ -21,50 +21,51 @@ from pipeline.core.common.stream import UNKNOWN
 from pipeline.core.ngrams.backoff import IMPOSSIBLE, LN10, START, Backoff
 from pipeline.core.ngrams.counts import NEVER, Counts, Store, Table
 
-GZIP = b"\x1f\x8b"  # the first bytes of what gzip packed
-SPACES = re.compile(r"[ \t]+")  # between fields; a word may hold a space of another kind
-ROUNDED = 0.01  # by which a sum of probabilities may be off
+GZIP = b"\x1f\x8b"  # the first bytes of a gzip file
+SPACES = re.compile(r"[ \t]+")  # between fields; a word may contain other spaces
+ROUNDED = 0.01  # tolerance for a sum of probabilities, for rounded figures
 
 
 class Section(NamedTuple):
     """The n-grams of one order."""
 
     words: np.ndarray  # (N, k) ids
-    log_p: np.ndarray  # (N,) natural, as the next
-    log_backoff: np.ndarray  # (N,)
-    lines: np.ndarray  # (N,) their numbers in the file
+    log_p: np.ndarray  # (N,) natural logarithm
+    log_backoff: np.ndarray  # (N,) natural logarithm
+    lines: np.ndarray  # (N,) line numbers in the file
 
-    def chosen(self, rows: np.ndarray) -> "Section":
+    def select(self, rows: np.ndarray) -> "Section":
         """Some of the n-grams, by mask or place."""
-        return Section(*(each[rows] for each in self))
+        return Section(*(column[rows] for column in self))
 
 
 def read(lines: Iterable[str], vocabulary: list[str]) -> Backoff:
     """A model over this vocabulary from the lines of an ARPA file.
 
-    A word that the file lacks gets what the file gives `<unk>`; n-grams with words that the vocabulary lacks, such as
-    `<s>`, are left out. Raises InputError, with the line number, where the lines are no ARPA file, or where
-    probabilities don't sum to 1: of the 1-grams, and after each context.
+    A word that is not in the file gets the probability of `<unk>`. N-grams with words outside the vocabulary, such as
+    `<s>`, are left out. Raises InputError, with the line number, where the lines are no ARPA file, or where the
+    probabilities of the 1-grams, or of the words after a context, don't sum to 1.
     """
     size, ids = len(vocabulary), {word: number for number, word in enumerate(vocabulary)}
     ids.setdefault(UNKNOWN.upper(), ids[UNKNOWN])  # as some tools write it
-    first, *longer = _sections(lines, ids)
-    own = first.words[:, 0]
-    if not (unknown := own == ids[UNKNOWN]).any():
+    unigrams, *longer = _sections(lines, ids)
+    unigram_ids = unigrams.words[:, 0]
+    if not (unknown := unigram_ids == ids[UNKNOWN]).any():
         raise InputError(f"no {UNKNOWN} among its 1-grams, so words that it lacks have no probability")
-    if 2 * (own < size).sum() < size:
+    if 2 * (unigram_ids < size).sum() < size:
         raise InputError(f"it lacks most of the {size:,} words, so it is of another corpus")
-    if START not in vocabulary:  # nothing predicts a beginning, whatever its line says
-        first.log_p[own == ids.get(START, NEVER)] = -np.inf
-    if abs(np.exp(first.log_p).sum() - 1) > ROUNDED:
-        raise InputError(f"its 1-grams' probabilities sum to {np.exp(first.log_p).sum():.3f}, not to 1")
-    lacking = np.setdiff1d(np.arange(len(ids)), own)
-    nothing = np.zeros(len(lacking), dtype=np.int64)
-    added = Section(lacking[:, None], nothing + first.log_p[unknown][0], nothing, nothing)
-    sections = [Section(*map(np.concatenate, zip(first, added, strict=True))), *longer]
-    _check_sums(*_tables(sections, len(ids)), len(ids))
-    tables, sections = _tables([section.chosen((section.words < size).all(1)) for section in sections], size)
-    log_p, log_backoff = [each.log_p for each in sections], [each.log_backoff for each in sections[:-1]]
+    if START not in vocabulary:  # `<s>` is never predicted, whatever its line says
+        unigrams.log_p[unigram_ids == ids.get(START, NEVER)] = -np.inf
+    if abs(np.exp(unigrams.log_p).sum() - 1) > ROUNDED:
+        raise InputError(f"its 1-grams' probabilities sum to {np.exp(unigrams.log_p).sum():.3f}, not to 1")
+    missing_ids = np.setdiff1d(np.arange(len(ids)), unigram_ids)
+    zeros = np.zeros(len(missing_ids), dtype=np.int64)
+    missing = Section(missing_ids[:, None], zeros + unigrams.log_p[unknown][0], zeros, zeros)
+    sections = [Section(*map(np.concatenate, zip(unigrams, missing, strict=True))), *longer]
+    tables, ordered = _tables(sections, len(ids))
+    _check_sums(tables, ordered, len(ids))
+    tables, sections = _tables([section.select((section.words < size).all(1)) for section in sections], size)
+    log_p, log_backoff = [section.log_p for section in sections], [section.log_backoff for section in sections[:-1]]
     return Backoff(Counts(size, 0, tables, [NEVER] * len(tables)), log_p, log_backoff)
 
 
@@ -81,13 +82,13 @@ def make(
 
 
 def read_file(path: Path, vocabulary: list[str]) -> Backoff:
-    """The model of an ARPA file, .gz or not. Raises InputError where it is none."""
+    """The model of an ARPA file, gzipped or not. Raises InputError where the file is none."""
     if not path.is_file():
         raise InputError(f"ngram.path={path}: no such file")
     with path.open("rb") as file:
-        opened = gzip.open if file.read(2) == GZIP else open
+        open_text = gzip.open if file.read(2) == GZIP else open
     try:
-        with opened(path, "rt", encoding="utf-8-sig") as lines:
+        with open_text(path, "rt", encoding="utf-8-sig") as lines:
             return read(lines, vocabulary)
     except (UnicodeDecodeError, EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise InputError(f"ngram.path={path}: not UTF-8 text, or cut short: {error}") from error
@@ -96,7 +97,7 @@ def read_file(path: Path, vocabulary: list[str]) -> Backoff:
 
 
 def _sections(lines: Iterable[str], ids: dict[str, int]) -> list[Section]:
-    """The section of each order. ids: of the vocabulary; the other words of the file are added to it."""
+    """The section of each order. ids: of the vocabulary, to which the other words of the file are added."""
     numbered = ((number, text) for number, line in enumerate(lines, 1) if (text := line.strip(" \t\r\n")))
     if not any(text == "\\data\\" for _, text in numbered):
         raise InputError("no \\data\\ in it")
@@ -137,9 +138,9 @@ def _section(numbered: Iterable[tuple[int, str]], k: int, ids: dict[str, int]) -
 
 
 def _tables(sections: list[Section], size: int) -> tuple[list[Table], list[Section]]:
-    """The table of each order that has n-grams, without counts, and its section in the table's order.
+    """For each order that has n-grams: the table, with counts of zero, and the section, sorted as the table.
 
-    Raises InputError for an n-gram whose beginning has no line, or that has two.
+    size: number of words. Raises InputError for an n-gram whose first words have no line, or that has two lines.
     """
     tables, ordered = [], []
     for k, section in enumerate(sections):
@@ -153,7 +154,7 @@ def _tables(sections: list[Section], size: int) -> tuple[list[Table], list[Secti
         if len(twice := order[1:][np.diff(keys[order]) == 0]):
             raise InputError(f"line {section.lines[twice[0]]}: this n-gram has a line already")
         tables.append(Table(keys[order], np.zeros(len(keys), dtype=np.int64), suffixes[order]))
-        ordered.append(section.chosen(order))
+        ordered.append(section.select(order))
     return tables, ordered
 
 
@@ -166,15 +167,15 @@ def _places(tables: list[Table], words: np.ndarray, size: int) -> np.ndarray:
 
 
 def _check_sums(tables: list[Table], sections: list[Section], size: int) -> None:
-    """Raises InputError where the probabilities of all words after a context sum to another number than 1."""
+    """Raises InputError where the probabilities of all words after a context don't sum to 1."""
     for table, shorter, section in zip(tables[1:], sections[:-1], sections[1:], strict=True):
         context, weight = table.keys // size, np.exp(shorter.log_backoff)
-        own, lower = (
+        listed_sum, lower_sum = (
             np.bincount(context, np.exp(p), len(weight)) for p in (section.log_p, shorter.log_p[table.suffixes])
         )
-        sums = own + weight * (1 - lower)  # what is backed off to sums to 1, as was checked before
-        off = np.abs(sums - 1) > ROUNDED * weight.clip(1, 100)  # which multiplies what was rounded
-        off[context[table.suffixes == NEVER]] = False  # what back-off gives these has no line of its own
+        sums = listed_sum + weight * (1 - lower_sum)  # the shorter contexts' sums are 1, as was checked before
+        off = np.abs(sums - 1) > ROUNDED * weight.clip(1, 100)  # the weight multiplies the rounding errors
+        off[context[table.suffixes == NEVER]] = False  # the lower-order probability of these words has no line
         if off.any():
             line, total = shorter.lines[off][0], sums[off][0]
             raise InputError(f"line {line}: the probabilities of the words after it sum to {total:.3g}, not to 1")

@@ -1,6 +1,6 @@
-"""Mixture weights that depend on how often training shows the context: one set for each bin of its frequency.
+"""Mixture weights that depend on the context's frequency in training: one set of weights per frequency bin.
 
-The paper's trigram has them (section 4.1), and its mixture of NIPS 2000 of network and trigram.
+The paper's trigram uses them (section 4.1), and so does the mixture of network and trigram of NIPS 2000.
 """
 
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ class BinWeights:
     """Fitted weights of K components."""
 
     weights: dict[int, np.ndarray]  # bin q: a (K,)
-    everywhere: np.ndarray  # (K,), for a bin that was not there to fit
+    everywhere: np.ndarray  # (K,), fitted on all tokens: for a bin without tokens to fit on
 
     def of(self, bins: np.ndarray) -> np.ndarray:
         """The weights (T, K) of the bins (T,)."""
@@ -31,14 +31,14 @@ def bins_of(frequency: np.ndarray, tokens: int) -> np.ndarray:
 
 
 def context_bins(counts: Counts, before: np.ndarray, ids: np.ndarray) -> np.ndarray:
-    """The bin (T,) of the two words before each of `ids` (T,), of which `before` are the words before."""
+    """The bin (T,) of the two words before each of `ids` (T,); before: the words that precede `ids`."""
     first = before[-2:]
     bigrams = counts.places(np.concatenate([first, ids]))[1]
     return bins_of(counts.tables[1].count(of_the_word_before(bigrams)[len(first) :]), counts.tokens)
 
 
 def fit(log_probabilities: np.ndarray, bins: np.ndarray, tolerance: float) -> BinWeights:
-    """The weights that make these tokens likeliest, by EM in each bin.
+    """The weights that maximise the likelihood of these tokens, by EM in each bin.
 
     log_probabilities: (K, T); bins: (T,); tolerance: EM ends when the mean log-likelihood rises by less.
     """

@@ -1,7 +1,7 @@
-"""A cache (Kuhn and De Mori 1990): what the words just read say of the next, so that a mixture with it adapts.
+"""A cache model (Kuhn and De Mori 1990): n-gram probabilities from the last L words, for mixtures that adapt to a text.
 
 With counts c over the last L words: unigram P_1(w) = (c(w) + 1/V) / (c(.) + 1); bigram, after the word u,
-P_2(w | u) = (c(u w) + P_1(w)) / (c(u .) + 1). Both sum to 1 and give no word nothing, also when nothing was read.
+P_2(w | u) = (c(u w) + P_1(w)) / (c(u .) + 1). Both sum to 1 and are positive for every word, also for an empty cache.
 """
 
 from collections.abc import Sequence
@@ -25,21 +25,21 @@ class Cache(Model):
     def log_probabilities(self, before: np.ndarray, ids: np.ndarray) -> np.ndarray:
         """See Model."""
         words = np.concatenate([before[len(before) - min(len(before), self.length + 1) :], ids]).astype(np.int64)
-        read = np.minimum(np.arange(len(words)), self.length)
-        p = (earlier(words, self.length) + 1 / self.vocabulary) / (read + 1)
+        sizes = np.minimum(np.arange(len(words)), self.length)  # words in the cache
+        p = (earlier(words, self.length) + 1 / self.vocabulary) / (sizes + 1)
         if self.order == 2:
-            context = np.concatenate([[self.vocabulary], words[:-1]])  # before the first stands no word
+            context = np.concatenate([[self.vocabulary], words[:-1]])  # the first word has no word before it
             pairs = earlier(context * (self.vocabulary + 1) + words, self.length)
             p = (pairs + p) / (earlier(context, self.length) + 1)
         return np.log(p[len(words) - len(ids) :]).astype(np.float32)
 
     def next(self, before: np.ndarray) -> np.ndarray:
-        """See Model; as one stream, the cache would hold the other words of it."""
-        held = before[-self.length :]
-        p = (np.bincount(held, minlength=self.vocabulary) + 1 / self.vocabulary) / (len(held) + 1)
+        """See Model, whose single stream does not work here: the cache would count the words before in that stream."""
+        recent = before[-self.length :]
+        p = (np.bincount(recent, minlength=self.vocabulary) + 1 / self.vocabulary) / (len(recent) + 1)
         if self.order == 2 and len(before):
-            followed = before[-self.length - 1 : -1] == before[-1]
-            followers = before[len(before) - len(followed) :][followed]
+            matches = before[-self.length - 1 : -1] == before[-1]
+            followers = before[len(before) - len(matches) :][matches]
             p = (np.bincount(followers, minlength=self.vocabulary) + p) / (len(followers) + 1)
         return np.log(p).astype(np.float32)
 
@@ -57,7 +57,7 @@ def make(
 
 
 def earlier(keys: np.ndarray, length: int) -> np.ndarray:
-    """How often the key of each place (T,) stands among the `length` places before it."""
+    """For each place (T,): how often its key occurs at the `length` places before it."""
     places = np.arange(len(keys))
     order = np.argsort(keys, kind="stable")
     _, of_key = np.unique(keys, return_inverse=True)

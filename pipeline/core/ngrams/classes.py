@@ -1,9 +1,9 @@
 """Class-based n-grams (Brown et al. 1992; paper, section 4.1): P(w | h) = P(w | c(w)) P(c(w) | classes of h).
 
-P(w | c) is the share of w among the words of its class in training, each with `added` more occurrences than it has
-(SRILM's replace-words-with-classes adds 1 unasked). A word that training never shows is put into the class of `<unk>`,
-whose rare words it resembles most; where nothing is added, all such words together count there as one occurrence,
-which keeps the logarithm finite, and the share for unseen words does the rest.
+P(w | c) is the relative frequency of w among the words of its class in training, after `added` is added to each word's
+count (SRILM's replace-words-with-classes adds 1 by default). An unseen word gets the class of `<unk>`, whose rare words
+it resembles most. With added=0, all unseen words together count as one occurrence there, which keeps the logarithm
+finite; the correction for unseen words does the rest.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ UNKNOWN_ID = 0
 
 @dataclass(frozen=True)
 class ClassModel(Model):
-    """An n-gram model over classes, and each word's share of its class."""
+    """An n-gram model over classes, and the probability of each word in its class."""
 
     classes: np.ndarray  # (V,) the class of each word
     log_share: np.ndarray  # (V,) log P(w | c(w)), natural
@@ -30,7 +30,7 @@ class ClassModel(Model):
 
     @property
     def order(self) -> int:
-        """n of the classes' model."""
+        """n of the model over classes."""
         return self.over_classes.order
 
     @property
@@ -67,8 +67,8 @@ def fit(
 ) -> ClassModel:
     """Modified Kneser-Ney over the classes (V,) of the training ids.
 
-    added: occurrences that each word has beside those in training; backoff, drop, undefined: see kneser_ney.fit. The
-    discounts of single classes are undefined, as none is rare.
+    added: is added to the training count of each word; backoff, drop, undefined: see kneser_ney.fit. The discounts of
+    order 1 are undefined, as no class is rare.
     """
     frequency = np.bincount(train, minlength=len(classes)).astype(float)
     unseen = frequency == 0

@@ -1,9 +1,9 @@
 """The deleted interpolation trigram (Jelinek and Mercer 1980; paper, section 4.1).
 
 P(w_t | context) = a_0(q) p_0 + a_1(q) p_1(w_t) + a_2(q) p_2(w_t | w_{t-1}) + a_3(q) p_3(w_t | w_{t-2}, w_{t-1})
-p_0 = 1/|V|; p_1 to p_3: relative frequencies of the training part, where p_2 := p_1 and p_3 := p_2 after a context
-that training never shows, so that the sum over words is 1. One set of weights for each bin
-q = ceil(-log((1 + freq(w_{t-2}, w_{t-1})) / T)) of the context's frequency, by EM on validation.
+p_0 = 1/|V|; p_1 to p_3: relative frequencies in training. After a context that never occurs in training, p_2 := p_1 and
+p_3 := p_2, so that the sum over words is 1. Each bin q = ceil(-log((1 + freq(w_{t-2}, w_{t-1})) / T)) of the context's
+frequency has its own weights, fitted by EM on validation.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ ORDER = 3
 
 @dataclass(frozen=True)
 class Interpolated(Model):
-    """A fitted model."""
+    """A fitted trigram."""
 
     counts: Counts
     weights: bins.BinWeights  # of p_0 to p_3
@@ -53,7 +53,7 @@ def make(
 def fit(train: np.ndarray, valid: np.ndarray, vocabulary: int, tolerance: float) -> Interpolated:
     """Counts on the training ids, weights on the validation ids, which follow them.
 
-    tolerance: EM of a bin ends when the mean log-likelihood rises by less.
+    tolerance: EM of a bin stops when the mean log-likelihood rises by less.
     """
     counts = count(train, ORDER, vocabulary)
     components, binned = _components(counts, train, valid)

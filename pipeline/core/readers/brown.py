@@ -1,4 +1,4 @@
-"""Brown in Form C: a file a text, 'word/tag' a word, sentences a line, blank lines between paragraphs."""
+"""Brown in Form C: one file per text, words as 'word/tag', one sentence per line, blank lines between paragraphs."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -7,7 +7,7 @@ from functools import partial
 from pipeline.core.text.files import texts_of
 from pipeline.core.text.pieces import Piece, paragraphs
 
-TAGGED = re.compile(r"(\S+)/\S+")  # the tag stands behind the last slash: '1/2/cd' is the word '1/2'
+TAGGED = re.compile(r"(\S+)/\S+")  # the tag is after the last slash: '1/2/cd' is the word '1/2'
 
 
 def pieces(lines: Iterable[str]) -> Iterator[Piece]:

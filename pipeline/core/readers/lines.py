@@ -1,4 +1,4 @@
-"""Plain text, a line a paragraph; an empty line is an empty paragraph."""
+"""Plain text, one paragraph per line; an empty line is an empty paragraph."""
 
 from collections.abc import Iterable, Iterator
 from functools import partial

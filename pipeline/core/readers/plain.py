@@ -1,4 +1,4 @@
-"""Plain text, blank lines between paragraphs."""
+"""Plain text with blank lines between paragraphs."""
 
 from collections.abc import Iterable, Iterator
 from functools import partial

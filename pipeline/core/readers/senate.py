@@ -1,7 +1,7 @@
-"""Press releases of US senators (Grimmer 2010), packed in one zip: which of them are usable text, their order, their
-words. A release is one paragraph.
+"""Press releases of US senators (Grimmer 2010), packed in one zip file: which are usable, their order, their words. A
+release is one paragraph.
 
-Upstream lost the punctuation of nearly half of them, so a text is kept only where its signs are as frequent as in
+The source lost the punctuation of nearly half of them, so a text is used only where punctuation is as frequent as in
 prose.
 """
 
@@ -20,12 +20,13 @@ from pipeline.core.text.pieces import Piece, paragraphs
 WORDS = re.compile(r"\d+(?:[.,]\d+)*\w*|\w+(?:['’]\w+)*|[^\w\s]")
 PATH = re.compile(r"raw/(?P<senator>[^/]+)/(?P<day>\d{1,2}[A-Za-z]{3}\d{4})[^/]*\.txt")
 SHORTEST = 50  # words
-SIGNS, ENDS, COMMAS = 0.05, 0.02, 0.015  # a word, more than which a text must have: both together, and each
+SIGNS, ENDS, COMMAS = 0.05, 0.02, 0.015  # per word; a text must have more: ends and commas together, ends, commas
 
 
 def texts(corpus: CorpusSettings, watch: Watcher) -> Iterator[tuple[str, list[Piece]]]:
-    """The usable releases by day, senator and file, none twice. Raises InputError for one that can't be decoded."""
-    packed, seen = Path(corpus.raw, PACKED), set()
+    """The usable releases in order of day, senator and file, without duplicates. Raises InputError for a release that
+    can't be decoded."""
+    packed, digests = Path(corpus.raw, PACKED), set()
     with zipfile.ZipFile(packed) as archive:
         dated = sorted(filter(None, map(origin, archive.namelist())))
         watch.begin(sum(archive.getinfo(name).file_size for _, _, name in dated))
@@ -39,18 +40,18 @@ def texts(corpus: CorpusSettings, watch: Watcher) -> Iterator[tuple[str, list[Pi
                     f"{packed}, {name}: neither UTF-8 nor {corpus.encoding}; corpus.encoding=latin-1 reads every text"
                 ) from error
             digest = hashlib.sha256(text.encode()).digest()
-            if digest not in seen and usable(text):
-                seen.add(digest)
+            if digest not in digests and usable(text):
+                digests.add(digest)
                 yield f"{senator}/{Path(name).stem}", [(words_of(text), True)]
 
 
 def pieces(lines: Iterable[str]) -> Iterator[Piece]:
-    """Words and ends of paragraphs of one text; blank lines stand between paragraphs."""
+    """Words and ends of paragraphs of one text, with blank lines between paragraphs."""
     return paragraphs(lines, words_of)
 
 
 def origin(path: str) -> tuple[date, str, str] | None:
-    """Day, senator and file of a text, by which they are sorted; None for what is no senator's release."""
+    """Day, senator and file of a text, the key for sorting; None for a file that is no senator's release."""
     parts = PATH.fullmatch(path)
     if not parts or parts["senator"].startswith("Senate"):
         return None
@@ -62,7 +63,7 @@ def origin(path: str) -> tuple[date, str, str] | None:
 
 
 def decoded(content: bytes, encoding: str) -> str:
-    """A text of UTF-8, as some 1,500 are, or else of the encoding given; Latin-1 never fails."""
+    """The text, decoded as UTF-8 (some 1,500 texts), else by `encoding`; Latin-1 never fails."""
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError:
@@ -70,12 +71,12 @@ def decoded(content: bytes, encoding: str) -> str:
 
 
 def words_of(text: str) -> list[str]:
-    """Numbers, words with an inner apostrophe whole, each other sign alone."""
+    """Numbers, words (with inner apostrophes), and every other sign as a word."""
     return WORDS.findall(text)
 
 
 def usable(text: str) -> bool:
-    """Whether a text is long enough and its punctuation intact; words, here, are what stands between white space."""
+    """Whether a text is long enough and has its punctuation; words are here separated by white space."""
     words = len(text.split())
     commas, ends = text.count(","), sum(map(text.count, ".!?"))
     return words >= SHORTEST and commas + ends > SIGNS * words and ends > ENDS * words and commas > COMMAS * words

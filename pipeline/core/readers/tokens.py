@@ -1,4 +1,4 @@
-"""Tokenised text, words apart by white space, a line a paragraph; an empty line is an empty paragraph."""
+"""Tokenised text, words separated by white space, one paragraph per line; an empty line is an empty paragraph."""
 
 from collections.abc import Iterable, Iterator
 from functools import partial

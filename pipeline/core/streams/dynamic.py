@@ -1,11 +1,11 @@
 """Dynamic evaluation (Mikolov and others 2010; here as Krause and others, Dynamic evaluation of neural sequence models,
-2018): a network goes on learning from the text that it reads, and scores each stretch of it before it learns from it.
+2018): a network learns from the test text, and scores each stretch of it before it learns from the stretch.
 
-After a stretch with gradient g each weight makes the step
+After a stretch with gradient g each weight is updated by
     theta <- theta + decay (theta_0 - theta) r / mean of r - rate g / (r + epsilon),
-where r is the root of the mean squared gradient on training words, theta_0 what training has left, and the mean that of
-all matrices' means. So each weight makes steps of one size, and those with large gradients go back faster. Epsilon is
-given in means of r.
+where r is the root of the mean squared gradient on training words, and theta_0 the weight after training. The mean of r
+is taken over the means of all parameters, and epsilon is given in multiples of it. So steps have similar sizes for all
+weights, and weights with large gradients return faster to theta_0.
 """
 
 import copy
@@ -29,10 +29,11 @@ def log_probabilities(
     length: int,
     progress: Callable[[int], object] = lambda words: None,
 ) -> np.ndarray:
-    """log P (T,) float32 of each token of a split. The network itself stays as it is: a copy learns.
+    """log P (T,) float32 of each token of a split. A copy of the network learns; the network itself does not change.
 
-    ids: (T,) a split; before: what precedes it in the stream, read and not learned from; mark: id of the text mark;
-    roots: of each parameter, from mean_squares; length: words of a stretch; progress: called with the words done.
+    ids: (T,) a split; before: the words that precede it in the stream, read but not learned from; mark: id of the text
+    mark; roots: of each parameter, from mean_squares; rate, decay, epsilon: see above; length: words of a stretch;
+    progress: called with the number of words of each stretch.
     """
     learning = copy.deepcopy(network).eval()
     learning.sparse = False
@@ -51,7 +52,7 @@ def log_probabilities(
 
 
 def mean_squares(network: Network, ids: np.ndarray, mark: int, length: int) -> list[torch.Tensor]:
-    """r of each parameter: the root of its mean squared gradient over the stretches of some training words."""
+    """r of each parameter: the root of its mean squared gradient over the stretches of the training words `ids`."""
     network.eval().sparse = False
     sums, stretches = [torch.zeros_like(p) for p in network.parameters()], 0
     for loss in _losses(network, ids, ids[:0], mark, length):
@@ -72,9 +73,9 @@ def _losses(network: Network, ids: np.ndarray, before: np.ndarray, mark: int, le
 
 @torch.no_grad()
 def _learn(weights: list[tuple[torch.Tensor, torch.Tensor, torch.Tensor | None, torch.Tensor]], rate: float) -> None:
-    """A step of each weight (theta, theta_0, how much of the way back it goes or None, r + epsilon)."""
-    for theta, trained, back, root in weights:
-        if back is not None:
-            theta.lerp_(trained, back)
+    """Updates each weight. weights: (theta, theta_0, decay r / mean of r or None, r + epsilon) of each parameter."""
+    for theta, trained, decay, root in weights:
+        if decay is not None:
+            theta.lerp_(trained, decay)
         theta.addcdiv_(theta.grad, root, value=-rate)
         theta.grad = None

@@ -1,9 +1,9 @@
-"""Families that read a stream word by word and carry a state from each word to the next, so that no number of words
-bounds their context.
+"""Families that read a stream word by word and carry a state from each word to the next, so that their context is not
+bounded by a number of words.
 
-In training, streams lie side by side, and n-1 words of each are a step: the gradient reaches back to the step's first
-word, the state further (truncated back-propagation through time; Mikolov and others 2010). Scoring reads a split in
-order, from a state that the last words before the split have left.
+In training, several streams are read in parallel, and a step has n-1 words of each: the gradient reaches back to the
+step's first word, the state further (truncated back-propagation through time; Mikolov and others 2010). Scoring reads a
+split in order, starting from the state after the last words before the split.
 """
 
 from abc import abstractmethod
@@ -17,33 +17,33 @@ from torch import Tensor, nn
 from pipeline.core.networks import base
 from pipeline.core.networks.softmax import log_probabilities
 
-WARM = 1000  # words before the first scored one that are read for its state
-CHUNK = 64  # words of each stream that are read at a time in scoring
-SIDE_BY_SIDE = 16  # pieces of a split
+WARM = 1000  # words that are read before the first scored word, for the state
+CHUNK = 64  # words of each stream read at a time in scoring
+SIDE_BY_SIDE = 16  # pieces of a split that are read in parallel
 
 State = tuple[Tensor, ...]  # each (S, ...), of S streams
 
 
 class Locked(nn.Module):
-    """Dropout of x (S, L, D), of the same features at all words of a stream (Gal and Ghahramani 2016)."""
+    """Dropout of x (S, L, D) with the same mask at all words of a stream (Gal and Ghahramani 2016)."""
 
     def __init__(self, p: float = 0.0):
         super().__init__()
         self.p = p
 
     def forward(self, x: Tensor) -> Tensor:
-        """x (S, L, D), in training with some features of each stream left out."""
+        """x (S, L, D), in training with some features of each stream dropped."""
         return nn.functional.dropout1d(x.mT, self.p, self.training).mT
 
 
 class StreamNetwork(base.Network):
-    """A network whose `read` goes through streams in order. y = b + weight z, weight (V, D) from `output_weight`."""
+    """A network whose `read` goes through streams in order. y = b + W z, with W (V, D) from `output_weight`."""
 
     in_order = True
 
     @abstractmethod
     def read(self, words: Tensor, state: State | None) -> tuple[Tensor, State]:
-        """z (S, L, D) after each of L words of S streams, ids (S, L), and the state that they leave."""
+        """z (S, L, D) after each word of streams (S, L), ids, and the state after the last words."""
 
     @property
     @abstractmethod
@@ -51,9 +51,9 @@ class StreamNetwork(base.Network):
         """The output layer's weights (V, D)."""
 
     def forward(self, context: Tensor, words: Tensor | None = None) -> Tensor:
-        """y (S L, K) of some words (K,), or of all, after each word of streams (S, L).
+        """y (S L, K) of `words` (K,), or of all, after each word of streams (S, L).
 
-        In training mode the streams go on where the last call has left them.
+        In training mode the streams continue from the last call.
         """
         z, state = self.read(context, self.state if self.training else None)
         if self.training:
@@ -62,7 +62,7 @@ class StreamNetwork(base.Network):
 
     @torch.no_grad()
     def log_probabilities(self, context: Tensor, target: Tensor) -> Tensor:
-        """Exact natural-log probability (S L,) of each target (S L,) after each word of streams (S, L), read anew."""
+        """Exact natural-log probability (S L,) of each target (S L,) after each word of new streams (S, L)."""
         z, _ = self.eval().read(context, None)
         return log_probabilities(z.flatten(0, 1), self.output_weight, self.b, target)
 
@@ -75,12 +75,12 @@ class StreamNetwork(base.Network):
         places: np.ndarray | None = None,
         progress: Callable[[int], object] = lambda words: None,
     ) -> np.ndarray:
-        """See base.Network. A long split is read in pieces side by side, each from WARM words before it on, which uses
-        the processor better: what lies further back is forgotten."""
+        """See base.Network. A long split is read in several pieces in parallel, for speed. Each piece is read from WARM
+        words before it; earlier words have no effect."""
         stream = _stream(ids, before, mark)
         shift = len(stream) - len(ids)  # place 0 of the split in the stream
         places = np.arange(len(ids)) if places is None else places
-        pieces = defaultdict(list)  # that can be read side by side: by their length, and the words before them
+        pieces = defaultdict(list)  # to read in parallel: by their length, and the number of words before them
         for run in np.split(places, np.flatnonzero(np.diff(places) > 1) + 1):
             for piece in np.array_split(run, SIDE_BY_SIDE if len(run) >= SIDE_BY_SIDE * WARM else 1):
                 pieces[len(piece), min(WARM, shift + piece[0])].append(piece)
@@ -98,12 +98,12 @@ class StreamNetwork(base.Network):
 
     @torch.no_grad()
     def states(self, ids: np.ndarray, before: np.ndarray, mark: int) -> Tensor:
-        """z (T, D) from which each token of a split is predicted, read in order."""
+        """z (T, D) from which each token of a split is predicted; the split is read in order."""
         words, state = self.opened(ids, before, mark)
         return torch.cat([z[0] for z, *_ in self.outputs(words[:, :-1], state)])
 
     def stretches(self, ids: np.ndarray, before: np.ndarray, mark: int, length: int) -> Iterator[Tensor]:
-        """See base.Network; the state goes on from stretch to stretch, the gradient does not."""
+        """See base.Network; the state is carried from stretch to stretch, the gradient is not."""
         words, state = self.opened(ids, before, mark)
         for start in range(0, len(ids), length):
             z, state = self.read(torch.from_numpy(words[:, :-1][:, start : start + length]), state)
@@ -111,7 +111,7 @@ class StreamNetwork(base.Network):
             yield self.output(z[0], self.output_weight, None)
 
     def opened(self, ids: np.ndarray, before: np.ndarray, mark: int) -> tuple[np.ndarray, State | None]:
-        """A split with the word before it, (1, 1 + T), and the state that the WARM words before that word leave."""
+        """A split with the word before it, (1, 1 + T), and the state after the WARM words before that word."""
         stream = _stream(ids, before, mark)[None]
         first = stream.shape[1] - len(ids) - 1
         _, state = self.after(stream[:, :first])
@@ -119,7 +119,8 @@ class StreamNetwork(base.Network):
 
     @torch.no_grad()
     def outputs(self, words: np.ndarray, state: State | None) -> Iterator[tuple[Tensor, State, int]]:
-        """Of CHUNK words of streams (S, T) at a time: z (S, L, D) after each, the state then, place of the first."""
+        """Reads CHUNK words of streams (S, T) at a time: z (S, L, D) after each word, the state after the last, and the
+        place of the first."""
         for start in range(0, words.shape[1], CHUNK):
             chunk = torch.from_numpy(words[:, start : start + CHUNK].copy()).to(self.b.device)
             z, state = self.eval().read(chunk, state)
@@ -127,7 +128,7 @@ class StreamNetwork(base.Network):
 
     @torch.no_grad()
     def after(self, words: np.ndarray, state: State | None = None) -> tuple[Tensor | None, State | None]:
-        """z (S, D) after the last word of streams (S, T), and the state then; as given where there are none."""
+        """z (S, D) and the state after the last word of streams (S, T); for T = 0, None and `state`."""
         last = deque(self.outputs(words, state), maxlen=1)
         return (last[0][0][:, -1], last[0][1]) if last else (None, state)
 
@@ -139,5 +140,5 @@ class StreamNetwork(base.Network):
 
 
 def _stream(ids: np.ndarray, before: np.ndarray, mark: int) -> np.ndarray:
-    """The last words before a split behind a text mark, and the split: ids (1 + at most WARM + T,)."""
+    """A text mark, the last words before a split, and the split: ids (1 + at most WARM + T,)."""
     return np.concatenate([[mark], before[-WARM:], ids]).astype(np.int64)

@@ -1,6 +1,6 @@
 """From the texts of a corpus to ids, vocabulary, splits and counts (paper, section 4).
 
-Texts are read and coded one after the other; what stays in memory is a number a word and the types.
+Texts are read and coded one after the other. Only the types, and one integer per word, stay in memory.
 """
 
 from collections.abc import Iterable, Iterator
@@ -17,7 +17,7 @@ from pipeline.core.common.stream import PARAGRAPH, SPLITS, TEXT, digest
 from pipeline.core.text import repeats, vocabulary
 from pipeline.core.text.pieces import Piece, fold, stream
 
-MARKS = {"paragraph": PARAGRAPH, "text": TEXT}  # by their names in conf/corpus
+MARKS = {"paragraph": PARAGRAPH, "text": TEXT}  # by name in conf/corpus
 
 
 @dataclass(frozen=True)
@@ -26,38 +26,39 @@ class Built:
 
     vocabulary: list[str]  # place = id
     splits: dict[str, np.ndarray]  # ids (T,) int32 by split
-    texts: pd.DataFrame  # name, genre, first (token), end, split: a text that lies in two splits has a row in each
+    texts: pd.DataFrame  # name, genre, first (token), end, split; a text in two splits has a row for each
     counts: dict
-    measured: dict[str, int]  # of counts what says how large the corpus is
+    measured: dict[str, int]  # of the counts, the sizes of the corpus
 
 
 def reader(name: str):
-    """The module of a format of corpora; its own file alone is imported."""
+    """The module that reads a format of corpora; no other reader is imported."""
     return import_module(f"pipeline.core.readers.{name}")
 
 
 def build(corpus: CorpusSettings, watch: Watcher) -> Built:
     """The corpus of conf/corpus. Raises InputError where its texts are not what the settings say."""
-    whole, measured = _read(corpus, watch)
-    kept, removed = whole, {}
+    original, measured = _read(corpus, watch)
+    texts, removed = original, {}
     if corpus.drop_repeats:
-        as_read = whole.merged(fold) if corpus.fold else whole  # by models
-        stays = repeats.kept(as_read, corpus.drop_repeats)
-        kept, removed["sentences"] = repeats.without(whole, stays), repeats.examples(as_read, stays).to_dict("records")
-        if any(corpus.splits.values()) and len(kept.names) < len(whole.names):
+        folded = original.merged(fold) if corpus.fold else original  # the words as a model gets them
+        keep_mask = repeats.keep_mask(folded, corpus.drop_repeats)
+        texts = repeats.without(original, keep_mask)
+        removed["sentences"] = repeats.examples(folded, keep_mask).to_dict("records")
+        if any(corpus.splits.values()) and len(texts.names) < len(original.names):
             raise InputError(f"corpus.drop_repeats={corpus.drop_repeats}: nothing stays of one of the three files")
-    measured["tokens"] = len(kept.codes)
-    boundaries = _boundaries(corpus, kept.ends.tolist())
+    measured["tokens"] = len(texts.codes)
+    boundaries = _boundaries(corpus, texts.ends.tolist())
     if removed:
-        removed["shares"] = repeats.shares(stays, boundaries)
+        removed["shares"] = repeats.shares(keep_mask, boundaries)
     words, ids, measured["types"] = vocabulary.build(
-        kept.types,
-        kept.codes[: boundaries[-1]],
-        boundaries[1] if corpus.vocabulary_from == "train" else boundaries[-1],
-        corpus.rare,
-        corpus.size,
-        fold if corpus.fold else None,
-        corpus.proper,
+        types=texts.types,
+        codes=texts.codes[: boundaries[-1]],
+        counted=boundaries[1] if corpus.vocabulary_from == "train" else boundaries[-1],
+        rare=corpus.rare,
+        size=corpus.size,
+        fold=fold if corpus.fold else None,
+        proper=corpus.proper,
     )
     splits = {split: ids[a:b] for split, a, b in zip(SPLITS, boundaries[:-1], boundaries[1:], strict=True)}
     measured["vocabulary"] = len(words)
@@ -70,18 +71,18 @@ def build(corpus: CorpusSettings, watch: Watcher) -> Built:
         "format": corpus.format,
         "boundaries": boundaries,
         "marks": {mark: words.index(mark) for mark in (PARAGRAPH, TEXT) if mark in words},
-        "unknown_rate": {split: float(each[unknown].sum() / each.sum()) for split, each in frequency.items()},
+        "unknown_rate": {split: float(part[unknown].sum() / part.sum()) for split, part in frequency.items()},
         "unseen_words": int(unseen.sum()),
-        "unseen_tokens": {split: int(each[unseen].sum()) for split, each in frequency.items()},
+        "unseen_tokens": {split: int(part[unseen].sum()) for split, part in frequency.items()},
         "digest": digest(*splits.values()),
         **({"normalised": True} if corpus.normalise else {}),
         **({"removed": removed} if removed else {}),
     }
-    return Built(words, splits, _text_table(corpus, kept, boundaries), counts, measured)
+    return Built(words, splits, _text_table(corpus, texts, boundaries), counts, measured)
 
 
 def _read(corpus: CorpusSettings, watch: Watcher) -> tuple[repeats.Stream, dict[str, int]]:
-    """The stream of all texts, and how many texts, paragraphs and words it has."""
+    """The stream of all texts, and the numbers of its texts, paragraphs and words."""
     types, names, ends = vocabulary.Types(), [], []
     measured = {"texts": 0, "paragraphs": 0, "words": 0, "tokens": 0}
     marks = [MARKS[name] for name in corpus.marks]
@@ -96,13 +97,14 @@ def _read(corpus: CorpusSettings, watch: Watcher) -> tuple[repeats.Stream, dict[
     if not names:
         raise MissingTextError("no usable texts there")
     measured["texts"] = len(names)
-    for key, value in (corpus.expected or {}).items():  # of these texts, whatever is then made of them
+    for key, value in (corpus.expected or {}).items():  # before sentences are removed
         if measured[key] != value and not corpus.texts:
             raise InputError(
                 f"{measured[key]:,} {key} where this corpus has {value:,}; download it again, or, if other texts are "
                 "meant, set corpus.expected=null"
             )
-    return repeats.Stream(*types.coded(), names, np.array(ends)), measured
+    type_list, codes = types.coded()
+    return repeats.Stream(types=type_list, codes=codes, names=names, ends=np.array(ends)), measured
 
 
 def _counted(pieces: Iterable[Piece], measured: dict[str, int]) -> Iterator[Piece]:
@@ -113,7 +115,7 @@ def _counted(pieces: Iterable[Piece], measured: dict[str, int]) -> Iterator[Piec
 
 
 def _boundaries(corpus: CorpusSettings, ends: list[int]) -> list[int]:
-    """Where the splits begin and end: [0, train, train + valid, train + valid + test]."""
+    """The places where the splits begin and end: [0, train, train + valid, train + valid + test]."""
     if any(corpus.splits.values()):
         return [0, *ends]
     tokens, sizes = ends[-1], (corpus.train, corpus.valid, corpus.test)  # below 1: a share of the stream
@@ -127,9 +129,10 @@ def _boundaries(corpus: CorpusSettings, ends: list[int]) -> list[int]:
     return result
 
 
-def _text_table(corpus: CorpusSettings, kept: repeats.Stream, boundaries: list[int]) -> pd.DataFrame:
-    rows, ends = [], kept.ends.tolist()
-    for name, first, end in zip(kept.names, [0, *ends[:-1]], ends, strict=True):
+def _text_table(corpus: CorpusSettings, texts: repeats.Stream, boundaries: list[int]) -> pd.DataFrame:
+    """See Built.texts."""
+    rows, ends = [], texts.ends.tolist()
+    for name, first, end in zip(texts.names, [0, *ends[:-1]], ends, strict=True):
         genre = corpus.genres.get(name.rstrip("0123456789"), "")
         for split, low, high in zip(SPLITS, boundaries[:-1], boundaries[1:], strict=True):
             if max(first, low) < min(end, high):

@@ -1,4 +1,4 @@
-"""The texts of a corpus in files: which files, in which order, and their lines."""
+"""The files of a corpus: their choice, their order, and their lines."""
 
 import random
 import re
@@ -8,9 +8,9 @@ from pathlib import Path
 from pipeline.core.common.errors import InputError, MissingTextError, Watcher
 from pipeline.core.common.settings import CorpusSettings
 from pipeline.core.common.stream import SPLITS
-from pipeline.core.text.pieces import Piece, composed
+from pipeline.core.text.pieces import Piece, composed, visible
 
-LONGEST = 1 << 20  # characters of a line that are read at a time, and of a word
+LONGEST = 1 << 20  # characters of a line read at a time; the longest word
 
 PACKED = "texts.zip"  # the one file of a packed corpus
 
@@ -20,24 +20,24 @@ def texts_of(
 ) -> Iterator[tuple[str, Iterator[Piece]]]:
     """Name and pieces of each text, in the order of the stream; see files.
 
-    corpus: conf/corpus; pieces: of the lines of one text; symbols: the pattern of what a reader would misread, a symbol
-    of ours. Raises InputError where there are no such files, and for such a symbol.
+    corpus: conf/corpus; pieces: from the lines of a text to its pieces; symbols: a pattern of our symbols, which may
+    not occur in the texts. Raises InputError where there are no files of the corpus, or where such a symbol occurs.
     """
     paths = files(corpus)
     watch.begin(sum(path.stat().st_size for path in paths))
     for path in paths:
-        name = path.name.encode(errors="backslashreplace").decode()  # which need not be UTF-8
-        read = _without(symbols, name, lines(path, corpus.encoding, watch))
-        yield name, pieces(composed(read) if corpus.normalise else read)
+        name = path.name.encode(errors="backslashreplace").decode()  # names need not be UTF-8
+        text = _without(symbols, name, lines(path, corpus.encoding, watch))
+        yield name, pieces(composed(text) if corpus.normalise else text)
 
 
 def files(corpus: CorpusSettings) -> list[Path]:
-    """The texts' files: by name or in a random order, or a file a split."""
+    """The files of the texts: ordered by name or at random, or one file for each split."""
     raw = Path(corpus.raw)
-    there = sorted(path for path in raw.rglob("*") if path.is_file()) if raw.is_dir() else [raw]
-    names = [path.name for path in there]
+    candidates = sorted(path for path in raw.rglob("*") if path.is_file()) if raw.is_dir() else [raw]
+    names = [path.name for path in candidates]
     if not any(corpus.splits.values()):
-        paths = [path for path in there if path == raw or re.fullmatch(corpus.files, path.name)]
+        paths = [path for path in candidates if path == raw or re.fullmatch(corpus.files, path.name)]
         if not paths:
             raise MissingTextError(f"0 files match corpus.files={corpus.files}; there: {_few(names)}")
         if corpus.shuffle:
@@ -45,10 +45,10 @@ def files(corpus: CorpusSettings) -> list[Path]:
         return paths
     chosen = []
     for split in SPLITS:
-        of_split = [path for path in there if re.fullmatch(corpus.splits[split], path.name)]
+        of_split = [path for path in candidates if re.fullmatch(corpus.splits[split], path.name)]
         if len(of_split) != 1:
-            wanted = f"corpus.splits.{split}={corpus.splits[split]}"
-            raise MissingTextError(f"{len(of_split)} files match {wanted}; there: {_few(names)}")
+            setting = f"corpus.splits.{split}={corpus.splits[split]}"
+            raise MissingTextError(f"{len(of_split)} files match {setting}; there: {_few(names)}")
         chosen += of_split
     return chosen
 
@@ -57,48 +57,49 @@ def _few(names: list[str]) -> str:
     return ", ".join(names[:5]) + ", ..." * (len(names) > 5) or "nothing"
 
 
-def _without(symbols: str, name: str, read: Iterable[str]) -> Iterator[str]:
-    for number, line in enumerate(read, start=1):
-        if symbols and (held := re.search(symbols, line)):
+def _without(symbols: str, name: str, text: Iterable[str]) -> Iterator[str]:
+    for number, line in enumerate(text, start=1):
+        if symbols and (symbol := re.search(symbols, line)):
             raise InputError(
-                f"{name}, line {number}: {held[0]} is a symbol of this project: take it out, or give another word in "
+                f"{name}, line {number}: {symbol[0]} is a symbol of this project: take it out, or give another word in "
                 "its place; rare words in tokenised text may be <unk> (corpus.format=tokens)"
             )
         yield line
 
 
 def lines(path: Path, encoding: str, watch: Watcher) -> Iterator[str]:
-    """The lines of a file, very long ones in parts. Raises InputError for what is not of the encoding."""
-    number, rest = 1, ""
+    """The lines of a file, very long ones in parts. Raises InputError where the file does not have this encoding."""
+    number, tail = 1, ""
     try:
         with path.open(encoding=encoding) as file:
-            while read := file.readline(LONGEST):
-                watch.advance(len(read))  # about as many bytes
-                line, rest = rest + read, ""
-                if "\0" in read:
+            while part := file.readline(LONGEST):
+                watch.advance(len(part))  # about as many bytes
+                line, tail = tail + part, ""
+                if "\0" in part:
                     raise InputError(
                         f"{path}, line {number}: NUL characters, as in UTF-16 without its mark: convert it, or set "
                         "corpus.encoding"
                     )
-                if len(read) == LONGEST and not read.endswith("\n"):
-                    line, rest = _whole_words(line)
+                if len(part) == LONGEST and not part.endswith("\n"):
+                    line, tail = _whole_words(line)
                 if line:
-                    yield line.replace("\ufeff", "")  # the mark of an encoding, of each file that was put together
-                number += read.endswith("\n")
+                    yield visible(line)
+                number += part.endswith("\n")
     except UnicodeError as error:
-        if isinstance(error, UnicodeDecodeError):  # else UTF-16's own mark is not there
+        if isinstance(error, UnicodeDecodeError):  # else UTF-16 without its byte order mark
             number += error.object[: error.start].count(b"\n")
         raise InputError(
             f"{path}, line {number}: not {encoding}; convert it, for example with iconv, or give corpus.encoding"
         ) from error
-    if rest:
-        yield rest
+    if tail:
+        yield visible(tail)
 
 
 def _whole_words(part: str) -> tuple[str, str]:
-    """The words of a part of a line, and apart the last, which may go on; one that is too long for a word is cut.
+    """Splits a part of a line into its words and the last word, which may go on. A last word of LONGEST characters or
+    more is cut.
 
-    What is left always has a word if the line had one before: its end must not look like a blank line.
+    The second string is never blank if the part has a word: the end of the line must not look like a blank line.
     """
     words, last = ["", "", *part.rsplit(maxsplit=1)][-2:]
     if len(last) >= LONGEST:

@@ -1,7 +1,7 @@
-"""Sentences that a stream has said before, word for word: statements sent twice, quotations, boilerplate.
+"""Repeated sentences of a stream: statements sent twice, quotations, boilerplate.
 
-A sentence is repeated if half or more of its words lie in runs of so many words that stood earlier in the stream. A
-model that stores such runs has them by heart, in validation and test as in training (Lee and others, "Deduplicating
+A sentence is repeated if at least half of its words are in runs of `length` words that occurred earlier in the stream.
+A model memorises such runs in training, and meets them again in validation and test (Lee and others, "Deduplicating
 training data makes language models better", ACL 2022).
 """
 
@@ -15,12 +15,12 @@ from pipeline.core.common.stream import PARAGRAPH, SPLITS, TEXT
 
 ENDS = (".", "!", "?", PARAGRAPH, TEXT)  # of a sentence
 SHOWN = 10  # repeated sentences of `examples`
-BEGINNING = 6  # words of each
+BEGINNING = 6  # words shown of each
 
 
 @dataclass(frozen=True)
 class Stream:
-    """Texts one after the other."""
+    """Texts, one after the other."""
 
     types: Sequence[str]  # (V,)
     codes: np.ndarray  # (T,) places in types
@@ -28,20 +28,20 @@ class Stream:
     ends: np.ndarray  # (N,) where each text ends
 
     def merged(self, fold: Callable[[Sequence[str]], list[str]]) -> "Stream":
-        """The same texts with types merged as `fold` says, such as those that differ in case."""
+        """The same texts with types merged by `fold`, for example those that differ in case."""
         code_of, types = pd.factorize(np.asarray(fold(self.types), dtype=object))
         return replace(self, types=list(types), codes=code_of.astype(np.int32)[self.codes])
 
     def among(self, words: Sequence[str]) -> np.ndarray:
-        """Mask (T,) of where one of these words stands."""
+        """Mask (T,) of the places of these words."""
         return np.isin(self.types, words)[self.codes]
 
 
 def in_earlier_runs(codes: np.ndarray, length: int) -> np.ndarray:
-    """Mask (T,) of the words that lie in a run of `length` words that stood earlier too, perhaps overlapping it.
+    """Mask (T,) of the words in runs of `length` words that also occurred earlier; the two runs may overlap.
 
-    Exact: runs of 1, 2, 4, ... words, and at last of `length`, get a number each, that of a pair of shorter ones, so
-    that only equal runs share it. codes: (T,) integers from 0, a number a type. Memory: some 60 bytes a word.
+    Exact: runs of 1, 2, 4, ... words, and at last of `length`, are numbered by their pairs of shorter runs, so that
+    only equal runs have the same number. codes: (T,) integers from 0, one per type. Memory: about 60 bytes per word.
     """
     inside = np.zeros(len(codes) + 1, dtype=np.int32)
     if len(codes) >= length:
@@ -58,10 +58,10 @@ def in_earlier_runs(codes: np.ndarray, length: int) -> np.ndarray:
     return np.cumsum(inside[:-1]) > 0
 
 
-def kept(stream: Stream, length: int) -> np.ndarray:
-    """Mask (T,) of what stays of a stream without the sentences that runs of `length` words show to be repeated.
+def keep_mask(stream: Stream, length: int) -> np.ndarray:
+    """Mask (T,) of the words to keep: those outside repeated sentences, for runs of `length` words.
 
-    A mark stays where a word stays of the paragraph or text that it ends.
+    A mark stays where at least one word of its paragraph or text stays.
     """
     sentence, mark = _sentences(stream), stream.among([PARAGRAPH, TEXT])
     words = np.bincount(sentence, ~mark)
@@ -75,17 +75,17 @@ def kept(stream: Stream, length: int) -> np.ndarray:
 
 
 def without(stream: Stream, stays: np.ndarray) -> Stream:
-    """What stays of a stream; texts of which nothing stays are gone."""
+    """The stream of the words of the mask `stays` (T,), without the texts that become empty."""
     ends = np.cumsum(stays)[stream.ends - 1]
-    there = np.diff(ends, prepend=0) > 0
-    names = [name for name, each in zip(stream.names, there, strict=True) if each]
-    return Stream(stream.types, stream.codes[stays], names, ends[there])
+    nonempty = np.diff(ends, prepend=0) > 0
+    names = [name for name, has_words in zip(stream.names, nonempty, strict=True) if has_words]
+    return Stream(types=stream.types, codes=stream.codes[stays], names=names, ends=ends[nonempty])
 
 
 def shares(stays: np.ndarray, boundaries: Sequence[int]) -> dict[str, float]:
-    """The share removed of the whole stream, and of the stretch that each split is taken from.
+    """The share of words that was removed: from the whole stream, and from the part of it that became each split.
 
-    boundaries: of the splits, [0, train, train + valid, train + valid + test], in what stays.
+    stays: mask (T,); boundaries: of the splits, [0, train, train + valid, train + valid + test], after the removal.
     """
     ends = np.flatnonzero(stays)[np.array(boundaries[1:]) - 1] + 1
     of_split = 1 - np.diff(boundaries) / np.diff(ends, prepend=0)
@@ -93,30 +93,33 @@ def shares(stays: np.ndarray, boundaries: Sequence[int]) -> dict[str, float]:
 
 
 def examples(stream: Stream, stays: np.ndarray) -> pd.DataFrame:
-    """The sentences by whose removal most words went: how many `words` each has, how many `times` and from how many
-    `texts` it was removed, whose texts most of these are (`most of`: the folder of a text's name) and what `share` of
-    them, and its first words.
+    """The sentences whose removal removed the most words.
+
+    stays: mask (T,). Columns: `words` of the sentence; `times` that it was removed; number of `texts` with it;
+    `most of`: the folder with most of these texts (a text's name is folder/file); `share` of these texts in that
+    folder; `begins`: the first words.
     """
     sentence = _sentences(stream)
     first = np.flatnonzero(np.diff(sentence, prepend=-1))
     first = first[~stays[first] & ~stream.among([PARAGRAPH, TEXT])[first]]
     words = np.bincount(sentence)[sentence[first]]
-    said = [stream.codes[start : start + length].tobytes() for start, length in zip(first, words, strict=True)]
+    codes_of = [stream.codes[start : start + length].tobytes() for start, length in zip(first, words, strict=True)]
     text = np.searchsorted(stream.ends, first, side="right")
-    removed = pd.DataFrame({"said": said, "text": text, "of": [stream.names[each].split("/")[0] for each in text]})
-    times_of = removed["said"].value_counts()
+    folder = [stream.names[number].split("/")[0] for number in text]
+    removed = pd.DataFrame({"codes": codes_of, "text": text, "folder": folder})
+    times_of = removed["codes"].value_counts()
     most = (times_of * times_of.index.str.len()).nlargest(SHOWN).index
     lines = []
-    for each, times in times_of[most].items():
-        texts = removed[removed["said"] == each].drop_duplicates("text")
-        folders = texts["of"].value_counts(normalize=True)
-        codes = np.frombuffer(each, stream.codes.dtype)
+    for packed, times in times_of[most].items():
+        texts = removed[removed["codes"] == packed].drop_duplicates("text")
+        folders = texts["folder"].value_counts(normalize=True)
+        codes = np.frombuffer(packed, stream.codes.dtype)
         beginning = " ".join(stream.types[code] for code in codes[:BEGINNING])
         lines.append([len(codes), times, len(texts), folders.index[0], folders.iloc[0], beginning])
     return pd.DataFrame(lines, columns=["words", "times", "texts", "most of", "share", "begins"])
 
 
 def _sentences(stream: Stream) -> np.ndarray:
-    """The number (T,) of each word's sentence; what ends it is part of it."""
+    """The number (T,) of each word's sentence; the sign or mark that ends a sentence belongs to it."""
     last = stream.among(ENDS)
     return np.cumsum(last) - last

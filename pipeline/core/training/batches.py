@@ -1,4 +1,4 @@
-"""What a training step learns from: words at random places with their contexts, or streams side by side, in order."""
+"""The batches of training steps: words at random places with their contexts, or several streams read in order."""
 
 import math
 from typing import Protocol
@@ -15,21 +15,21 @@ from pipeline.core.networks.base import Network
 class Batches(Protocol):
     """The steps of an epoch."""
 
-    words: int  # that an epoch learns from
-    steps: int
+    words: int  # per epoch
+    steps: int  # per epoch
 
     def shuffle(self, random: np.random.Generator) -> None:
-        """Begins an epoch in an order of its own."""
+        """Begins an epoch, in a new random order."""
 
     def step(self, number: int) -> tuple[Tensor, Tensor]:
-        """What the network reads, and the targets (B,)."""
+        """The inputs of the network, and the targets (B,)."""
 
     def done(self, steps: int) -> int:
-        """The words of the first so many steps."""
+        """The number of words in the first `steps` steps of an epoch."""
 
 
 class Windows:
-    """Each word of training once, after its own n-1 words of context: in random order, or as the text goes on."""
+    """Each word of training once, with its n-1 words of context: in random order, or in that of the text."""
 
     def __init__(self, ids: np.ndarray, mark: int, n: int, batch: int, device: torch.device, order: str):
         stream = np.concatenate([np.full(n - 1, mark, dtype=ids.dtype), ids])
@@ -47,7 +47,7 @@ class Windows:
         return self.at(self.places[number * self.batch : (number + 1) * self.batch])
 
     def at(self, places: Tensor) -> tuple[Tensor, Tensor]:
-        """Contexts (B, n-1) and targets (B,) at some places (B,) of training."""
+        """Contexts (B, n-1) and targets (B,) at these places (B,) of training."""
         window = self.windows[places].long()
         return window[:, :-1], window[:, -1].contiguous()
 
@@ -57,10 +57,10 @@ class Windows:
 
 
 class Streams:
-    """The training part cut into streams of one length, read side by side, n-1 words of each a step.
+    """The training part cut into streams of equal length, which are read in parallel; a step has n-1 words of each.
 
-    Where the first begins is drawn anew for each epoch, as on a ring: the words of a step have other neighbours then.
-    The few words that the streams' length leaves over, fewer than there are streams, are others in each epoch.
+    Each epoch draws the place where the first stream begins, and the text wraps around: so the boundaries of steps and
+    streams differ between epochs. The words left over, fewer than there are streams, differ too.
     """
 
     def __init__(self, ids: np.ndarray, mark: int, n: int, batch: int, device: torch.device):
@@ -76,29 +76,33 @@ class Streams:
             )
         self.ids, self.device = ids, device
         self.before = np.concatenate([[mark], ids[:-1]]).astype(ids.dtype)
-        self.each = len(ids) // self.streams
-        self.words, self.steps = self.each * self.streams, math.ceil(self.each / self.length)
+        self.stream_length = len(ids) // self.streams
+        self.words = self.stream_length * self.streams
+        self.steps = math.ceil(self.stream_length / self.length)
 
     def shuffle(self, random: np.random.Generator) -> None:
         """See Batches."""
         start = int(random.integers(len(self.ids)))
+        shape = self.streams, self.stream_length
         self.context, self.target = (
-            torch.from_numpy(np.roll(stream, -start)[: self.words].reshape(self.streams, self.each)).to(self.device)
+            torch.from_numpy(np.roll(stream, -start)[: self.words].reshape(shape)).to(self.device)
             for stream in (self.before, self.ids)
         )
 
     def step(self, number: int) -> tuple[Tensor, Tensor]:
-        """Words (S, n-1) of the streams, and those that follow them (S (n-1),)."""
+        """Words (S, n-1) of the streams, and the words after them (S (n-1),)."""
         part = slice(number * self.length, (number + 1) * self.length)
         return self.context[:, part].long(), self.target[:, part].long().flatten()
 
     def done(self, steps: int) -> int:
         """See Batches."""
-        return self.streams * min(steps * self.length, self.each)
+        return self.streams * min(steps * self.length, self.stream_length)
 
 
 def make_batches(network: Network, recipe: RecipeSettings, ids: np.ndarray, mark: int, device: torch.device) -> Batches:
-    """The batches that a network learns from. recipe: conf/recipe; ids: of training; mark: id of the text mark, which
-    stands before the very first word."""
-    what = ids, mark, network.architecture.n, recipe.batch, device
-    return Streams(*what) if network.in_order else Windows(*what, recipe.order)
+    """The batches for a network. recipe: conf/recipe; ids: of training; mark: id of the text mark, the context before
+    the first word."""
+    n, batch = network.architecture.n, recipe.batch
+    if network.in_order:
+        return Streams(ids=ids, mark=mark, n=n, batch=batch, device=device)
+    return Windows(ids=ids, mark=mark, n=n, batch=batch, device=device, order=recipe.order)

@@ -1,4 +1,4 @@
-"""How matrices are multiplied: by which library, and in which of the processor's formats."""
+"""Matrix products: by which library, and in which number format."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,7 +7,7 @@ import torch
 
 
 def has_bfloat16(device: torch.device) -> bool:
-    """Whether a device multiplies bfloat16 by itself, which then is faster than float32."""
+    """Whether a device has instructions for bfloat16, with which it is faster than float32."""
     if device.type == "cuda":
         return torch.cuda.is_bf16_supported(including_emulation=False)
     processor = torch.cpu.get_capabilities()
@@ -18,9 +18,9 @@ def has_bfloat16(device: torch.device) -> bool:
 def by_onednn() -> Iterator[None]:
     """Float32 products by oneDNN in place of MKL where the processor has AVX-512.
 
-    On AMD that is faster for a full softmax, slower for a sampled one's few rows (`python -m benchmarks by_hand`).
-    torch has no name for float32 by oneDNN, but "bf16" leads there. A processor with AMX would then round the factors
-    to bfloat16, so it keeps MKL.
+    On AMD, oneDNN is faster for the full softmax, and slower for the few rows of the sampled softmax
+    (`python -m benchmarks by_hand`). torch has no setting for float32 by oneDNN, but "bf16" has this effect. On a
+    processor with AMX it would round the factors to bfloat16, so MKL is used there.
     """
     matmul = torch.backends.mkldnn.matmul
     before = matmul.fp32_precision

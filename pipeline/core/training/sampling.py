@@ -1,8 +1,8 @@
-"""Which words take part in the softmax of a training step: all of them, or a random few (Bengio and Senecal 2003).
+"""The candidates in the softmax of a training step: all words, or a random sample (Bengio and Senecal 2003).
 
 Poisson sampling: word i is a candidate with probability pi_i, independently of the others; the targets of the batch
-are certain (pi = 1). With y_i - log pi_i in place of y_i the sum of exponentials over the candidates has the
-full softmax's sum as its mean, whatever the batch. Frequent words get pi = 1 too and are never left to chance.
+always are (pi = 1), and so are frequent words. With y_i - log pi_i in place of y_i, the expected sum of exponentials
+over the candidates is that of the full softmax, for any batch.
 """
 
 import math
@@ -14,20 +14,20 @@ from torch import Tensor
 
 from pipeline.core.common.errors import InputError
 
-UNDRAWN = 50.0  # off the logit of a target that was not drawn: it leaves the sum to the others
+UNDRAWN = 50.0  # subtracted from the logit of a target that was not drawn, which then adds nothing to the sum
 
 
 def inclusion_probabilities(counts: np.ndarray, samples: int, power: float) -> np.ndarray:
-    """pi (V,) proportional to (count + 1)^power, cut off at 1, and summing to `samples`."""
+    """pi (V,), proportional to (count + 1)^power, at most 1, with sum `samples`."""
     if not samples > 0:
         raise InputError(f"recipe.samples={samples}: a softmax needs at least one sampled word")
     if samples >= len(counts):
         return np.ones(len(counts))
     weight = np.sort((counts + 1.0) ** power)[::-1]
-    # With the k heaviest words certain, the rest share samples - k: the smallest k that leaves none above 1.
+    # If the k heaviest words have pi = 1, the pi of the other words sum to samples - k. The smallest k without pi > 1.
     certain = np.arange(samples)
-    rest = np.cumsum(weight[::-1])[::-1][:samples]
-    scale = (samples - certain) / rest
+    remaining_weight = np.cumsum(weight[::-1])[::-1][:samples]
+    scale = (samples - certain) / remaining_weight
     k = int(np.argmax(scale * weight[:samples] <= 1))
     return np.minimum(1, scale[k] * (counts + 1.0) ** power)
 
@@ -38,12 +38,12 @@ class Sampler(Protocol):
     full: bool  # no sampling: all words take part
 
     def draw(self, targets: Tensor) -> tuple[Tensor | None, Tensor | None]:
-        """Candidates (K,), rising ids with every target among them, and what is taken off each one's logit (K,), drawn
-        from torch's own generator; None and None where all words take part."""
+        """Candidates (K,), rising ids with every target among them, and the correction (K,) that is subtracted from
+        their logits; None and None where all words take part. Draws from torch's global generator."""
 
 
 class PoissonSampler:
-    """Each word on its own with probability pi; all words where pi is 1: the full softmax."""
+    """Draws each word independently with probability pi. Where all pi are 1, this is the full softmax."""
 
     def __init__(self, inclusion: Tensor):
         self.inclusion = inclusion  # (V,)
@@ -61,8 +61,8 @@ class PoissonSampler:
 class ImportanceSampler:
     """Importance sampling: draws with replacement from a proposal q, shared by the batch (Bengio and Senecal 2003).
 
-    The sum of exponentials is estimated by the mean over k draws of exp(y_i) / q_i, so a word drawn c_i times weighs
-    c_i / (k q_i). A target that was not drawn has no part in the sum, only its own logit.
+    The sum of exponentials is estimated by the mean over k draws of exp(y_i) / q_i, so a word drawn c_i times has the
+    weight c_i / (k q_i). A target that was not drawn adds nothing to the sum.
     """
 
     full = False

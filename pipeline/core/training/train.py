@@ -1,4 +1,4 @@
-"""One training: from ids and the settings of a network to weights, learning curve and log-probabilities."""
+"""One training: from ids and settings to the weights of a network, its learning curve and its log-probabilities."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -17,10 +17,10 @@ from pipeline.core.training.trainer import Progress, Trainer, Watch
 
 @dataclass(frozen=True)
 class Trained:
-    """What a training leaves."""
+    """The results of a training."""
 
     weights: dict[str, torch.Tensor]  # of the best epoch
-    scored: dict[str, np.ndarray]  # exact log P (T,) float32 of every token of a split
+    scored: dict[str, np.ndarray]  # exact log P (T,) float32 of every token, by split
     progress: Progress  # with the learning curve
 
 
@@ -37,35 +37,46 @@ def train(
     watch: Watch,
     features: np.ndarray | None = None,
 ) -> Trained:
-    """Trains on ids["train"] with early stopping on ids["valid"], and scores some splits.
+    """Trains on ids["train"] with early stopping on ids["valid"], and scores `splits`.
 
     ids: of train, valid and test, one stream in this order; vocabulary: words, V; mark: id of the text mark; model,
-    recipe: conf/models.yaml and conf/recipe; parallel: none, threads (as many as there are cores), or one of
-    pipeline.core.parallel's ways to train on the processes of a group; splits: those that are scored; features:
-    C (V, m) at the start. Raises InputError where settings and data do not fit, or the loss is no number.
+    recipe: conf/models.yaml and conf/recipe; parallel: none, threads (one per core), or a key of
+    pipeline.core.parallel.KINDS, to train on the processes of a group; features: initial C (V, m). Raises InputError
+    where settings and data do not fit, or where the loss becomes NaN or infinite.
     """
-    # A training uses one thread unless more are asked for: what is summed in which order decides bits.
+    # One thread by default: the order of a sum decides its last bits.
     torch.set_num_threads(cores() if parallel == "threads" else 1)
-    if device.startswith("cuda"):  # sums over repeated words in one order, at some cost in speed
+    if device.startswith("cuda"):  # so that sums have a fixed order, at some cost in speed
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
         torch.use_deterministic_algorithms(True)
+    torch.manual_seed(seed)  # of what stock modules draw as they are built
     network = _network(model, vocabulary, parallel)
-    trainer = Trainer(network, recipe, ids["train"], ids["valid"], mark, seed, device, watch, features)
+    trainer = Trainer(
+        network=network,
+        recipe=recipe,
+        train=ids["train"],
+        valid=ids["valid"],
+        mark=mark,
+        seed=seed,
+        device=device,
+        watch=watch,
+        features=features,
+    )
     network = trainer.run()
     watch.begin(sum(len(ids[split]) for split in splits), "scoring")
     scored = {split: network.score(ids[split], before(ids, split), mark, progress=watch.advance) for split in splits}
-    weights = network.whole() if parallel == "parameters" else network.state_dict()
+    weights = network.gather_state() if parallel == "parameters" else network.state_dict()
     return Trained(weights, scored, trainer.progress)
 
 
 def _network(model: ModelSettings, vocabulary: int, parallel: str) -> Network:
-    """What this process has of the network."""
+    """The network of this process."""
     if parallel in ("none", "threads"):
         return registry.build(model, vocabulary)
-    # Imported here alone: it needs the feedforward family, on which the trainings of other families do not depend.
+    # Imported only here: it needs the feedforward family, and trainings of other families do not depend on that.
     return import_module("pipeline.core.parallel").KINDS[parallel](model, vocabulary)
 
 
 def cores() -> int:
-    """How many processors this process may use."""
+    """The number of processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,4 +1,4 @@
-"""Training a network: passes over the training part, a rate that falls, the best epoch kept."""
+"""Training a network: epochs over the training part, a learning-rate schedule, early stopping at the best epoch."""
 
 import math
 import time
@@ -19,66 +19,66 @@ from pipeline.core.training.optimiser import decay, make_optimisers, rate_at, up
 from pipeline.core.training.products import by_onednn, has_bfloat16
 from pipeline.core.training.sampling import make_sampler
 
-BLOCKS, BLOCK = 20, 500  # blocks that early stopping reads: so many at least, of so many tokens at most
-LOOK_STEPS = 64  # so often, at the next whole decay, the loss is looked at and a checkpoint may be written
+BLOCKS, BLOCK = 20, 500  # early stopping reads at least BLOCKS blocks, of at most BLOCK tokens
+CHECK_EVERY = 64  # steps between checks of the loss, where a checkpoint may be written; rounded up to whole decays
 
 
 @dataclass
 class Epoch:
-    """One line of the learning curve; perplexities over all tokens of what is named."""
+    """One line of the learning curve."""
 
     epoch: int
-    rate: float  # at its end
-    train_perplexity: float  # running, by the training softmax with dropout: a progress figure, nothing else
-    valid_perplexity: float  # exact, where early stopping reads, with the share for unseen words if the recipe says so
-    valid_tokens: int  # that early stopping reads
+    rate: float  # at the end of the epoch
+    train_perplexity: float  # over the epoch, by the training softmax with dropout: shows the progress, nothing else
+    valid_perplexity: float  # exact, over valid_tokens; with recipe.stopping_share corrected for unseen words
+    valid_tokens: int  # tokens that early stopping reads
 
 
 @dataclass
 class Progress:
-    """Where a training stands: all that a checkpoint holds beside tensors."""
+    """The progress of a training: the content of a checkpoint beside tensors."""
 
     epoch: int = 0  # epochs finished
-    step: int = 0  # steps done in the epoch under way
-    loss: float = 0.0  # sum over the words of the epoch under way, brought up to date every few steps
-    perplexity: float = 0.0  # of those words
-    curve: list[dict] = field(default_factory=list)
-    best: int = 0  # epoch whose weights are kept
-    seconds: float = 0.0  # that the training took so far, evaluations with it, in all the processes that took it up
+    step: int = 0  # steps done in the current epoch
+    loss: float = 0.0  # sum over the words of the current epoch, in nats; updated every few steps
+    perplexity: float = 0.0  # of these words
+    curve: list[dict] = field(default_factory=list)  # an Epoch for each finished epoch
+    best: int = 0  # the best epoch so far
+    seconds: float = 0.0  # training time so far with evaluations, over all processes that resumed it
 
 
 class Watch(Watcher):
-    """What a training tells whoever runs it, and asks of it. Nothing here can change a bit."""
+    """The interface between a training and its caller. No method can change a bit of the result."""
 
     def resume(self) -> dict | None:
-        """The state that an earlier process of this very training saved last; None to begin."""
+        """The last state that an earlier process of the same training saved; None to start from the beginning."""
 
     def save(self, state: dict) -> None:
-        """The state of the training, from which another process can go on: tensors and plain values."""
+        """Saves the state of the training, from which another process can resume: tensors and plain values."""
 
     def look(self, save: Callable[[], None]) -> None:
-        """A moment in which the training may be saved, by calling `save`, and ended, by an exception."""
+        """At this point the caller may save the training, by calling `save`, and may end it, by an exception."""
 
     def step(self, progress: "Progress", words: int) -> None:
-        """An update was made, with so many words."""
+        """One training step is done, on `words` words."""
 
     def epoch(self, epoch: Epoch) -> None:
         """A line of the learning curve."""
 
 
-def stopping_places(tokens: int, wanted: int | None) -> np.ndarray:
-    """The places of validation, of so many tokens, that early stopping reads: `wanted` of them, in blocks spread evenly
-    over it; all where that would be half of them or more, or with None."""
-    if wanted is None or tokens <= 2 * wanted:
+def stopping_places(tokens: int, amount: int | None) -> np.ndarray:
+    """The places of validation that early stopping reads: about `amount` of its `tokens`, in evenly spaced blocks. All
+    places if `amount` is None, or at least half of `tokens`."""
+    if amount is None or tokens <= 2 * amount:
         return np.arange(tokens)
-    blocks = min(wanted, max(BLOCKS, wanted // BLOCK))
-    length = wanted // blocks
+    blocks = min(amount, max(BLOCKS, amount // BLOCK))
+    length = amount // blocks
     starts = np.linspace(0, tokens - length, blocks).astype(np.int64)
     return (starts[:, None] + np.arange(length)).ravel()
 
 
 class Trainer:
-    """One training, from start or checkpoint to the best epoch's weights."""
+    """One training, from the start or a checkpoint to the weights of the best epoch."""
 
     def __init__(
         self,
@@ -92,9 +92,9 @@ class Trainer:
         watch: Watch,
         features: np.ndarray | None = None,
     ):
-        """network: its parameters are set here; recipe: conf/recipe; train, valid: ids of two splits; mark: id of the
-        text mark, the context before the very first word; features: C (V, m) at the start, scaled to the recipe's
-        deviation. Raises InputError where these do not fit together."""
+        """network: its parameters are initialised here; recipe: conf/recipe; train, valid: ids of these splits; mark:
+        id of the text mark, the context before the first word; features: initial C (V, m), scaled to the standard
+        deviation recipe.features_std. Raises InputError where these do not fit together."""
         self.recipe, self.seed, self.watch = recipe, seed, watch
         self.device = torch.device(device)
         counts = np.bincount(train, minlength=len(network.C))
@@ -109,8 +109,8 @@ class Trainer:
         self.network.sparse = not self.sampler.full
         self.network.bfloat16 = recipe.bfloat16 and has_bfloat16(self.device)
         self.network.C.requires_grad_(not recipe.frozen)
-        self.optimisers = make_optimisers(self.network, recipe)  # as `sparse` and `frozen` say
-        self.average: AveragedModel | None = None  # of the last weights, once `recipe.average` has begun
+        self.optimisers = make_optimisers(self.network, recipe)  # after `sparse` and `frozen` are set
+        self.average: AveragedModel | None = None  # of the last weights; see _take_into_average
         self.best = self._copy()
         self.progress = Progress()
         self.since = time.perf_counter()
@@ -118,9 +118,9 @@ class Trainer:
         self.train, self.valid, self.mark = train, valid, mark
         self.stopping = stopping_places(len(valid), recipe.stopping_tokens)
         self.unseen = evaluation.unseen_words(train, len(counts))
-        self.look_steps = math.ceil(LOOK_STEPS / recipe.decay_steps) * recipe.decay_steps
+        self.check_every = math.ceil(CHECK_EVERY / recipe.decay_steps) * recipe.decay_steps
         if (state := watch.resume()) is not None:
-            self._take_up(state)
+            self._resume(state)
 
     @torch.no_grad()
     def _start_from(self, features: torch.Tensor) -> None:
@@ -132,7 +132,7 @@ class Trainer:
         self.network.C.copy_(features * (self.recipe.features_std / features.std()))
 
     def run(self) -> Network:
-        """Trains to the end and returns the network with the best epoch's weights.
+        """Trains to the end and returns the network with the weights of the best epoch.
 
         Raises InputError when the loss becomes NaN or infinite.
         """
@@ -147,17 +147,18 @@ class Trainer:
         return self.device.type == "cuda"
 
     @property
-    def _judged(self) -> Network:
-        """The network that an epoch ends with: that of the averaged weights where there are some."""
+    def _evaluated(self) -> Network:
+        """The network that is evaluated at the end of an epoch: with averaged weights, once the average has begun."""
         return self.network if self.average is None else self.average.module
 
     def _copy(self) -> dict[str, torch.Tensor]:
-        return {name: tensor.clone() for name, tensor in self._judged.state_dict().items()}
+        return {name: tensor.clone() for name, tensor in self._evaluated.state_dict().items()}
 
     def _take_into_average(self) -> None:
-        """Counts these weights among the last ones, if the time has come (Polyak and Juditsky 1992)."""
-        every = self.recipe.epochs * self.batches.steps
-        if self.recipe.average and self._done() > (1 - self.recipe.average) * every:
+        """Adds the current weights to the average, in the last `recipe.average` of all steps (Polyak and Juditsky
+        1992)."""
+        steps = self.recipe.epochs * self.batches.steps
+        if self.recipe.average and self._done() > (1 - self.recipe.average) * steps:
             if self.average is None:
                 self.average = AveragedModel(self.network)
             self.average.update_parameters(self.network)
@@ -166,15 +167,15 @@ class Trainer:
         return self.progress.epoch - self.progress.best >= self.recipe.patience
 
     def _epoch(self) -> Epoch:
-        """Goes through the training part once, from where the epoch stands."""
+        """Trains to the end of the current epoch, from progress.step on, and evaluates."""
         progress, recipe = self.progress, self.recipe
         random = np.random.default_rng([self.seed, progress.epoch])
         self.batches.shuffle(random)
         if progress.step == 0:
-            torch.manual_seed(int(random.integers(2**63)))  # of candidates and dropout
+            torch.manual_seed(int(random.integers(2**63)))  # for candidates and dropout
             self.network.state = None
         pending = torch.zeros((), dtype=torch.float64, device=self.device)
-        undecayed, visited = 0, []  # words and contexts since the last weight decay: none where a checkpoint is written
+        undecayed, visited = 0, []  # words and contexts since the last weight decay; none at a checkpoint
         steps = self.batches.steps
         while progress.step < steps:
             context, target = self.batches.step(progress.step)
@@ -188,7 +189,7 @@ class Trainer:
                 undecayed, visited = 0, []
                 self._take_into_average()
             self.watch.step(progress, len(target))
-            if progress.step % self.look_steps == 0 or progress.step == steps:
+            if progress.step % self.check_every == 0 or progress.step == steps:
                 done = self.batches.done(progress.step)
                 progress.loss = self._checked(progress.loss + float(pending), done)
                 progress.perplexity = math.exp(progress.loss / done)
@@ -200,27 +201,30 @@ class Trainer:
 
     @property
     def words(self) -> int:
-        """The words trained so far, of all epochs."""
+        """The number of words trained so far, over all epochs."""
         return self.progress.epoch * self.batches.words + self.batches.done(self.progress.step)
 
     def _rate(self) -> float:
+        """recipe.rate by its schedule, at the current step."""
         return rate_at(self.recipe, self._done(), self.recipe.epochs * self.batches.steps)
 
     def _done(self) -> int:
+        """The number of steps done, over all epochs."""
         return self.progress.epoch * self.batches.steps + self.progress.step
 
     def _step(self, context: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
         """One update on these targets (B,) of the training part; returns the mean loss."""
         self.network.train()
         with by_onednn() if self.sampler.full else nullcontext():
-            loss = self.network.loss(context, target, *self.sampler.draw(target))
+            candidates, correction = self.sampler.draw(target)
+            loss = self.network.loss(context, target, candidates, correction)
             loss.backward()
         update(self.optimisers, self._rate(), len(target))
         return loss.detach()
 
     def _checked(self, loss: float, words: int) -> float:
-        """A loss summed over so many words, if it is a number that exp can take (NaN is not below anything)."""
-        if not loss < 700 * words:
+        """`loss`, a sum over `words` words. Raises InputError if its perplexity would overflow, or if it is NaN."""
+        if not loss < 700 * words:  # false for NaN too
             step = self._done()
             rate = rate_at(self.recipe, step - 1, self.recipe.epochs * self.batches.steps)
             raise InputError(
@@ -230,10 +234,11 @@ class Trainer:
         return loss
 
     def _close_epoch(self) -> Epoch:
-        """Evaluates, notes the line of the curve, and keeps the weights if they are the best so far."""
+        """Evaluates, adds a line to the curve, and copies the weights if they are the best so far."""
         progress = self.progress
         rate = self._rate()
-        raw, target = self._judged.score(self.valid, self.train, self.mark, self.stopping), self.valid[self.stopping]
+        raw = self._evaluated.score(self.valid, self.train, self.mark, self.stopping)
+        target = self.valid[self.stopping]
         self._checked(float(-raw.sum(dtype=np.float64)), len(raw))
         share = evaluation.fit_share(raw, target, self.unseen) if self.recipe.stopping_share else 0.0
         treated = evaluation.apply_share(raw, target, self.unseen, share)
@@ -252,7 +257,7 @@ class Trainer:
         return epoch
 
     def save(self) -> None:
-        """Hands out the state: parameters, best parameters, optimisers, random numbers, progress."""
+        """Passes the state to watch.save: parameters, best parameters, optimisers, random numbers, progress."""
         now = time.perf_counter()
         self.progress.seconds, self.since = self.progress.seconds + now - self.since, now
         self.watch.save(
@@ -267,11 +272,11 @@ class Trainer:
             }
         )
 
-    def _take_up(self, saved: dict) -> None:
-        """Goes on from a state that `save` handed out. Raises InputError where that was of another training."""
+    def _resume(self, saved: dict) -> None:
+        """Resumes from a state of `save`. Raises InputError where the state is of another training."""
         try:
             self._load(saved)
-        except (KeyError, RuntimeError, TypeError, ValueError) as error:  # torch's of shapes, and of what is missing
+        except (KeyError, RuntimeError, TypeError, ValueError) as error:  # torch's, for shapes and missing keys
             reason = str(error).split("\n")[0]
             raise InputError(
                 f"the state to go on from is of another training, or damaged ({reason}): remove it"

@@ -1,4 +1,4 @@
-"""The exact perplexity of the training part from some of it: scoring all of it takes longer than to train."""
+"""The exact perplexity of the training part, from a sample: scoring all of it takes longer than training."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -20,12 +20,13 @@ def sampled(
     tokens: int,
     progress: Callable[[int], object] = lambda words: None,
 ) -> dict[str, float]:
-    """The perplexity of so many tokens (at least BLOCKS) of the training part, `train`, and its standard error,
-    `train_se`, none where all are read.
+    """The perplexity of `tokens` tokens (at least BLOCKS) of the training part, `train`, and its standard error,
+    `train_se`; no standard error where all tokens are read.
 
-    They are those of blocks that are spread evenly. Words of one block are not independent of each other, blocks nearly
-    are: the error is that of the mean over blocks, of a part of which so much is read. model, vocabulary, mark: as in
-    training/train.py; weights: of the trained network; progress: called with the words done.
+    The tokens are those of evenly spaced blocks. Words of a block depend on each other, blocks hardly do. So the
+    standard error is that of the mean over blocks, with the correction for a finite population. model, vocabulary,
+    mark: as in training/train.py; weights: of the trained network; progress: called with the number of words done since
+    the last call.
     """
     network = registry.build(model, vocabulary)
     network.load_state_dict(weights, assign=True)  # on their device

@@ -1,1 +1,0 @@
-"""Faults by the hundred, counted: `make soak`."""
