@@ -10,8 +10,9 @@ import numpy as np
 from pipeline.config.preprocess import Preprocess
 from pipeline.core.common.errors import InputError, MissingTextError
 from pipeline.core.text.build import build
-from pipeline.core.text.files import PACKED
+from pipeline.core.text.files import PACKED, files
 from pipeline.data.corpus import Corpus, write_corpus
+from pipeline.data.looks import remarks
 from pipeline.data.record import Record
 from pipeline.running import app
 from pipeline.running.progress import Bar
@@ -39,6 +40,9 @@ def main(config: Preprocess) -> None:
     except InputError as error:
         missing = isinstance(error, MissingTextError)
         raise InputError(f"corpus.raw={corpus.raw}: {error}{remedy if missing else ''}") from error
+    if corpus.format == "plain":
+        for remark in remarks(files(corpus)[0], corpus.encoding):
+            log.warning("%s: %s", corpus.raw, remark)
     train = result.splits["train"]
     words = train[~np.isin(train, [*result.counts["marks"].values()])]
     unknown = float(np.mean(words < 1 + corpus.proper)) if len(words) else 0.0

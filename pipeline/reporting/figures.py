@@ -58,14 +58,20 @@ def maps(tables: dict[str, pd.DataFrame], x: str, y: str) -> str:
 
 
 def search(table: pd.DataFrame) -> str:
-    """A grid's validation perplexities, means over seeds. Where two settings vary: a map of them. Else one line per
-    job, through its value of each setting that varies.
+    """A grid's validation perplexities, means over seeds. Where one setting varies: a point for each job and a line
+    through the means. Where two vary: a map of them. Else one line per job, through its value of each setting that
+    varies. Empty where none varies.
 
     table: as sweep.collect returns it. Jobs that failed are left out.
     """
-    jobs = over_seeds(table[table["valid"].notna()].astype({"valid": float}))
+    done = table[table["valid"].notna()].astype({"valid": float})
+    jobs = over_seeds(done)
     keys = [key for key in setting_columns(jobs) if jobs[key].nunique() > 1]
     choices = {key: sorted(jobs[key].unique(), key=by_number) for key in keys}
+    if not keys:
+        return ""
+    if len(keys) == 1:
+        return _search_of_one(done, keys[0], choices[keys[0]])
     if len(keys) == 2 and not jobs.duplicated(keys).any():
         ordered = jobs.assign(**{key: pd.Categorical(jobs[key], choices[key]) for key in keys})
         return maps({"validation perplexity": ordered}, x=keys[0], y=keys[1])
@@ -84,6 +90,19 @@ def search(table: pd.DataFrame) -> str:
         axes.set_xticks(range(len(keys) + 1), [*keys, "validation perplexity"])
         axes.set_yticks([])
         axes.spines[:].set_visible(False)
+        return style.svg(figure)
+
+
+def _search_of_one(jobs: pd.DataFrame, key: str, choices: list) -> str:
+    """Validation perplexity by the value of one setting: a point for each job, a line through the means over seeds."""
+    means = jobs.groupby(key)["valid"].mean()
+    with style.figure(2 + 0.8 * len(choices), 3.6) as figure:
+        axes = figure.add_subplot()
+        axes.plot(range(len(choices)), [means[value] for value in choices], color=style.INK, alpha=0.4)
+        axes.plot([choices.index(value) for value in jobs[key]], jobs["valid"], "o", alpha=0.8)
+        axes.set_xticks(range(len(choices)), choices)
+        axes.set_xlabel(key)
+        axes.set_ylabel("validation perplexity")
         return style.svg(figure)
 
 

@@ -95,10 +95,12 @@ class Grid(Callback):
             for job in table[table["failure"] != ""].itertuples()
         }
         if table["valid"].notna().any():
-            picture.write_text(style.alone(figures.search(table)), encoding="utf-8")
+            if drawing := figures.search(table):
+                picture.write_text(style.alone(drawing), encoding="utf-8")
             if self.table and not failed:
                 table.drop(columns="failure").to_csv(self.table, index=False, float_format="%.2f")
-                shutil.copyfile(picture, Path(self.table).with_suffix(".svg"))
+                if drawing:
+                    shutil.copyfile(picture, Path(self.table).with_suffix(".svg"))
                 output = digest(Path(self.table))
         print(f"\n{summary(table).to_string(index=False, float_format='%.2f', na_rep='')}\n")
         print(*filter(Path.is_file, (path, picture)), sep="\n")

@@ -1,0 +1,51 @@
+"""Logs, subtitles and tables are told from prose; grids are drawn by what varies."""
+
+import pandas as pd
+import pytest
+
+from pipeline.data.looks import remarks
+from pipeline.reporting import figures
+
+PROSE = "It was at 10:30 that she went out, and the rain, which had been falling since noon,\nwas over.\n\n"
+CHAT = "[12:01:{k:02}] ann: are you there\n"
+SUBTITLES = "{k}\n00:01:{k:02},000 --> 00:01:{k:02},900\nNo, I am not.\n\n"
+TABLE = '{k},ann,"a word or two"\n'
+LIST = "a line that is a sentence by itself, number {k}\n"
+
+
+@pytest.mark.parametrize(
+    ("form", "says"),
+    [
+        (PROSE, []),
+        (CHAT, ["300 lines are 1 paragraph: if each line is one", "begin with a time, as '[12:01:00] ann"]),
+        (SUBTITLES, ["begin with a time, as '00:01:00,000 --> 00:01:00,900'"]),
+        (TABLE, ["lines are 1 paragraph", "lines have 2 commas"]),
+        (LIST, ["set corpus.format=lines"]),
+        ("", []),
+    ],
+)
+def test_a_text_that_is_no_prose_is_described(tmp_path, form, says):
+    file = tmp_path / "text.txt"
+    file.write_text("".join(form.format(k=k % 60) for k in range(300)))
+    found = remarks(file, "utf-8")
+    assert len(found) == len(says)
+    for remark, words in zip(found, says, strict=True):
+        assert words in remark
+
+
+def grid(**columns) -> pd.DataFrame:
+    """A grid's table, as a multirun collects it."""
+    size = len(columns["valid"])
+    return pd.DataFrame({"job": range(size)} | columns | {"failure": [""] * size})
+
+
+def test_a_grid_over_one_key_shows_each_value_and_each_seed():
+    table = grid(seed=[0, 1] * 3, **{"recipe.rate": ["1e-3", "1e-3", "2e-3", "2e-3", "4e-3", "4e-3"]}, valid=range(6))
+    drawing = figures.search(table)
+    assert all(f">{text}<" in drawing for text in ("1e-3", "2e-3", "4e-3", "recipe.rate", "validation perplexity"))
+    assert drawing.count("<use ") >= 6  # a mark for each job
+
+
+def test_a_grid_over_seeds_alone_has_no_picture():
+    assert figures.search(grid(seed=[0, 1], valid=[2.0, 3.0])) == ""
+    assert figures.search(grid(model=["mlp1"], valid=[2.0])) == ""
