@@ -26,9 +26,11 @@ class Model:
     the symbol `<unk>` and marked as unknown."""
 
     def __init__(self, name: str, corpus: Corpus, tables: Sequence[Path], clusters: Path):
-        self.name, self.corpus = name, corpus
+        self.name = name
+        self.corpus = corpus
         self.folder, _ = by_name.find(name, corpus, tables)
-        self._tables, self._clusters = tables, clusters
+        self._tables = tables
+        self._clusters = clusters
 
     def __repr__(self) -> str:
         return f"nplm.load({self.name!r})  # {self.folder}"
