@@ -226,6 +226,16 @@ def test_lower_case_is_said_once_and_only_where_it_is_so(command, brown_raw, tmp
     assert tokeniser.note == "" and tokeniser.folded(["The", "1961"]) == ["The", "1961"]
 
 
+@pytest.mark.parametrize("name", ["mlp9", "cycling3", "kn3", "class150-3", "best-ngram"])
+def test_many_texts_at_once_have_the_figures_of_each_by_itself(results, few, name):
+    """Of any length, the first no longer than the context."""
+    texts = ["It", "The jury said that it was fair.", "said\n\nsaid said", "It is the said election of the county ."]
+    model = nplm.load(name, few, tables(results)[0], results / "clusters" / "brown")
+    together = model.log_probabilities([model.tokeniser.words(text) for text in texts])
+    for text, log_p in zip(texts, together, strict=True):
+        assert log_p == pytest.approx(model.score(text)["log_probability"].to_numpy(), abs=1e-5)
+
+
 def test_a_model_in_python(results, few):
     model = nplm.load("mlp9", few, tables(results)[0])
     assert model.score("The jury said xylophonist .")["unknown"].sum() == 1

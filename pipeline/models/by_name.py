@@ -76,6 +76,27 @@ class Mixture:
         return bins.context_bins(self.counts, before, ids)
 
 
+def log_probabilities_of_texts(
+    model: LanguageModel, before: np.ndarray, texts: Sequence[np.ndarray]
+) -> list[np.ndarray]:
+    """Natural-log probability (T,) of each id of several texts, each read by itself after the ids `before`. A network
+    that reads a window scores all texts together, which uses the processor better than text by text."""
+    if isinstance(model, Mixture):
+        by_model = [log_probabilities_of_texts(part, before, texts) for part in model.models]
+        return [
+            bins.mix(np.stack(parts), model._bins(before, ids), model.weights)
+            for ids, *parts in zip(texts, *by_model, strict=True)
+        ]
+    if isinstance(model, NetworkModel) and not model.network.in_order:
+        from pipeline.core.networks.base import contexts, score
+
+        n = model.network.architecture.n
+        windows = np.concatenate([contexts(ids, before=before, n=n, mark=model.mark) for ids in texts])
+        log_p = score(model.network, context=windows, target=np.concatenate(texts))
+        return np.split(log_p, np.cumsum([len(ids) for ids in texts])[:-1])
+    return [model.log_probabilities(before, ids) for ids in texts]
+
+
 def find(name: str, corpus: Corpus, tables: Sequence[Path]) -> tuple[Path, records.Record]:
     """The folder and the record of a model named `mlp1/2`, or `mlp1` for seed 0, in the first of the tables that has
     it. The paper's name of a row, such as `MLP2`, works too.

@@ -64,6 +64,13 @@ class Model:
         scored = pd.DataFrame({"word": words} | log_p | {"unknown": self.tokeniser.unknown[ids]})
         return scored.assign(mark=scored["word"].isin(self.tokeniser.marks))
 
+    def log_probabilities(self, texts: list[list[str]]) -> list[np.ndarray]:
+        """Natural-log probability (T,), corrected for unseen words, of the words of each of several texts, as the
+        tokeniser made them."""
+        ids = [self.tokeniser.ids(words) for words in texts]
+        raw = by_name.log_probabilities_of_texts(self.raw, self.tokeniser.before, ids) if ids else []
+        return [self.with_share(log_p, text) for log_p, text in zip(raw, ids, strict=True)]
+
     def perplexity(self, path: str | Path, tokens: bool = False, raw: bool = False, marks: bool = True) -> float:
         """The perplexity of the text in a file, over all its words; raw: uncorrected for unseen words."""
         scored = self.score(Path(path).read_text("utf-8-sig", errors="surrogateescape"), tokens, marks)

@@ -11,6 +11,7 @@ import warnings
 from pathlib import Path
 
 import mlflow
+import numpy as np
 import pandas as pd
 from mlflow.exceptions import MlflowException
 from mlflow.models import ModelSignature, set_model
@@ -25,7 +26,10 @@ from pipeline.models.model import load
 LONGEST = 100_000  # characters of a text, some 20,000 words; the answer has twenty times as many characters
 SENTENCE = "The jury said that the election was fair."
 EXAMPLE = pd.DataFrame({"text": [SENTENCE]})
-NO_TEXT = 'no column `text`: send such as {"dataframe_records": [{"text": "It was fair."}]}'
+NO_TEXT = (
+    "no column `text`: give a data frame with it, as pandas.DataFrame({'text': ['It was fair.']}) in Python or "
+    '{"dataframe_records": [{"text": "It was fair."}]} over HTTP'
+)
 WORD = [
     Property("word", DataType.string),
     Property("log_probability", DataType.double),  # natural
@@ -69,21 +73,30 @@ class Served(PythonModel):
         the error. A request without a column `text` is refused: MLflow drops other columns, and the rows with them."""
         if "text" not in model_input:
             raise MlflowException.invalid_parameter_value(NO_TEXT)
-        texts = model_input["text"]
+        answers = [self._read(text) for text in model_input["text"]]
+        readable = [answer for answer in answers if answer["error"] is None]
+        scored = self.model.log_probabilities([answer["words"] for answer in readable])
+        for answer, log_p in zip(readable, scored, strict=True):
+            answer["perplexity"] = float(perplexity(log_p))
+            answer["words"] = self._rows(answer["words"], log_p)
         # As objects, so that a missing perplexity is null: NaN is not JSON.
-        return pd.DataFrame([self._answer(text) for text in texts], dtype=object)
+        return pd.DataFrame(answers, dtype=object)
 
-    def _answer(self, text: str | None) -> dict:
+    def _read(self, text: str | None) -> dict:
+        """The words of a text, or the error."""
         try:
             if not isinstance(text, str):
                 raise InputError("no text: give one as `text`")
             if len(text) > LONGEST:
                 raise InputError(f"{len(text):,} characters; at most {LONGEST:,} are scored at once: send parts")
-            words = self.model.score(text).drop(columns="raw")
+            return {"words": self.model.tokeniser.words(text), "perplexity": None, "error": None}
         except InputError as error:
             return {"words": [], "perplexity": None, "error": str(error)}
-        total = float(perplexity(words["log_probability"].to_numpy()))
-        return {"words": words.to_dict("records"), "perplexity": total, "error": None}
+
+    def _rows(self, words: list[str], log_p: np.ndarray) -> list[dict]:
+        unknown = self.model.tokeniser.unknown[self.model.tokeniser.ids(words)]
+        columns = zip(words, log_p.tolist(), unknown.tolist(), strict=True)
+        return [{"word": word, "log_probability": value, "unknown": mark} for word, value, mark in columns]
 
 
 set_model(Served())
