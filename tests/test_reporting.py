@@ -161,6 +161,13 @@ def test_a_row_that_nothing_makes_and_predictions_of_another_corpus_are_refused(
         table.build(listed(models), corpus)
 
 
+def test_seeds_of_different_settings_are_not_averaged(models, corpus):
+    """Those of a mixture name another seed of its network each, and are one model."""
+    made(models / "mlp1" / "1", corpus, "train", **NETWORK, recipe={"epochs": 9})
+    with pytest.raises(InputError, match=r"mlp1/0, .*mlp1/1: seeds of one model with different settings"):
+        table.build(listed(models), corpus)
+
+
 @pytest.mark.parametrize("array", ["test.npy", "raw/valid.npy"])
 def test_a_seed_without_its_array_is_named(models, corpus, array):
     """And not left out of the mean."""

@@ -1,5 +1,7 @@
 """How a result was made: the file `run.json` beside it, for all code that reads the result later."""
 
+import json
+import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +23,11 @@ class Record:
     seed: int  # 0 for a result without randomness
     config: dict[str, Any]  # the resolved keys of the stage that decide numbers, without name and seed
     data: str  # digest of the corpus' ids
+
+    def settings(self) -> str:
+        """The settings of the run as text, without the seeds of models, by which mixtures name what they mix (mlp1/2):
+        equal for all seeds of one model."""
+        return re.sub(r'/\d+"', '"', json.dumps([self.stage, self.config], sort_keys=True))
 
     def write(self, folder: Path) -> None:
         """Writes run.json into the folder of the result."""

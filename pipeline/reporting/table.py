@@ -63,8 +63,11 @@ def line(name: str, table: Table, corpus: Corpus) -> dict[str, object]:
     """The table's line for one model, by column."""
     folders = folders_of(table, name)
     row = table.rows.get(name, Row())
+    records = {folder: record.read(folder) for folder in folders}
     for folder in folders:
-        record.check_corpus(record.read(folder), folder, corpus)
+        record.check_corpus(records[folder], folder, corpus)
+    if len({run.settings() for run in records.values()}) > 1:
+        raise InputError(f"{', '.join(map(str, folders))}: seeds of one model with different settings: make them again")
     sizes = shape(folders[0], table.predictions)
     built = dict.fromkeys(NAMES) | {"row": row.row or name, "seeds": len(folders)} | sizes
     metrics = read_json(folders[0] / "metrics.json")
