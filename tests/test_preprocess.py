@@ -9,6 +9,7 @@ import pytest
 from conftest import settings
 
 from pipeline import preprocess
+from pipeline.config import groups
 from pipeline.core.common.errors import InputError, Watcher
 from pipeline.core.common.stream import SPLITS
 from pipeline.core.text import files
@@ -213,3 +214,20 @@ def test_files_stand_in_a_random_order_of_a_seed_unless_that_of_names_is_asked_f
         for given in ([], [], ["corpus.shuffle=2"], ["corpus.shuffle=0"])
     ]
     assert orders[0] == orders[1] != orders[2] and sorted(orders[0]) == sorted(orders[2]) == orders[3] == names
+
+
+PROTOCOLS = {  # how each corpus that is shipped becomes a stream, as the paper has it or as it is documented
+    "brown": ("stream", 800_000, 200_000, 0, 3, 0, True, False, 0),
+    "brown-cased": ("stream", 800_000, 200_000, 0, 3, 0, False, False, 0),
+    "senate": ("train", 13_994_528, 963_138, 963_071, 0, 17_964, True, True, 13),
+    "ap": ("train", 13_994_528, 963_138, 963_071, 0, 17_964, True, True, 0),
+    "wikitext2": ("stream", 0, 0, 0, 0, 0, False, False, 0),
+    "text": ("stream", 0.8, 0.1, 0, 3, 0, False, False, 0),
+}
+
+
+@pytest.mark.parametrize("name", groups.choices("corpus"))
+def test_a_shipped_corpus_keeps_its_protocol(name):
+    keys = ("vocabulary_from", "train", "valid", "test", "rare", "size", "fold", "proper", "drop_repeats")
+    corpus = settings("preprocess", f"corpus={name}", "corpus.raw=a-text").corpus
+    assert tuple(getattr(corpus, key) for key in keys) == PROTOCOLS[name]

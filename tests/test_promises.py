@@ -39,7 +39,7 @@ def stages():
 def test_the_planted_mistakes_fit_the_code():
     """It is none of a mistake's tests, which it would all fail by itself."""
     every = listed()
-    assert len(every) >= 30 and not any("test_promises" in each.tests for each in every)
+    assert len(every) >= 25 and not any("test_promises" in each.tests for each in every)
 
 
 def test_every_make_target_of_the_readme_exists():
@@ -97,23 +97,6 @@ def test_a_model_of_the_paper_has_the_papers_architecture(name):
 
 
 TABLES = {name: table for name, table in read_tables(ROOT / "conf" / "table").items() if table.dvc.endswith("dvc.yaml")}
-
-
-PROTOCOLS = {  # how each corpus that is shipped becomes a stream, as the paper has it or as it is documented
-    "brown": ("stream", 800_000, 200_000, 0, 3, 0, True, False, 0),
-    "brown-cased": ("stream", 800_000, 200_000, 0, 3, 0, False, False, 0),
-    "senate": ("train", 13_994_528, 963_138, 963_071, 0, 17_964, True, True, 13),
-    "ap": ("train", 13_994_528, 963_138, 963_071, 0, 17_964, True, True, 0),
-    "wikitext2": ("stream", 0, 0, 0, 0, 0, False, False, 0),
-    "text": ("stream", 0.8, 0.1, 0, 3, 0, False, False, 0),
-}
-
-
-@pytest.mark.parametrize("name", groups.choices("corpus"))
-def test_a_shipped_corpus_keeps_its_protocol(name):
-    keys = ("vocabulary_from", "train", "valid", "test", "rare", "size", "fold", "proper", "drop_repeats")
-    corpus = settings("preprocess", f"corpus={name}").corpus
-    assert tuple(getattr(corpus, key) for key in keys) == PROTOCOLS[name]
 
 
 def test_two_tables_make_nothing_in_the_same_place():
