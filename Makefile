@@ -189,7 +189,7 @@ lint: .venv/installed  ## ruff alone
 	ruff format --check .
 
 ui: .venv/installed  ## browse the runs in MLflow; prints the address, PORT=5000
-	@python -m pipeline.commands ui $(if $(PORT),--port $(PORT)) || test $$? = 130
+	@exec python -m pipeline.commands ui $(if $(PORT),--port $(PORT))
 
 # The programs of an environment name its place, so that of another folder, copied or moved with its checkout, is not used.
 .PHONY: here

@@ -40,6 +40,7 @@ def test_the_address_that_it_prints_has_the_runs(stage, few, tmp_path, monkeypat
         watchdog.cancel()
         process.terminate()
         printed, complained = process.communicate()
+    assert process.returncode == 0
     assert "GET" not in printed + complained and "Warning" not in complained  # the address stays where it can be seen
 
 

@@ -56,6 +56,8 @@ def run(options: argparse.Namespace) -> None:
             print(f"{name}: {address}", flush=True)
         print("The server takes some seconds to start. Ctrl-C stops it.", flush=True)
         server.wait()
+    except KeyboardInterrupt:  # Ctrl-C or SIGTERM, the usual ways to end it
+        pass
     finally:
         with suppress(ProcessLookupError):  # all processes have ended
             os.killpg(server.pid, signal.SIGKILL)  # the server writes only on request of its pages

@@ -73,5 +73,8 @@ def folder_of(name: str, places: Sequence[str | Path], stage: str = "") -> Path:
     for place in places:
         if Path(place, subfolder).is_dir():
             return Path(place, subfolder)
-    advice = f"run `dvc repro {stage}`" if stage else "run the stage that makes it"
+    advice = f"run `dvc repro {stage}`"
+    if not stage:
+        listed = f"dvc stage list --name-only dvc.yaml experiments/*/dvc.yaml | grep {Path(subfolder).parent}"
+        advice = f"run the stage that makes it; `{listed}` names it"
     raise InputError(f"no predictions of {subfolder} in {', '.join(map(str, places))}: {advice}")
