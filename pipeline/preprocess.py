@@ -17,6 +17,7 @@ from pipeline.data.record import Record
 from pipeline.running import app
 from pipeline.running.progress import Bar
 
+LITTLE = 5000  # bytes of a text that teaches nothing
 MUCH = 0.2  # with this share of unknown words or more, perplexities are low for any model
 
 log = logging.getLogger(__name__)
@@ -30,6 +31,7 @@ def main(config: Preprocess) -> None:
     if corpus.sha256:
         fetch = f"python -m pipeline.download corpus={corpus.name} out={corpus.raw}"
         remedy = f"; run `{fetch}`, or give the right place, as conf/corpus/{corpus.name}.yaml says"
+    more = "; give more text: some thousand words at least" if place.is_file() and place.stat().st_size < LITTLE else ""
     try:
         if not (place.is_file() or place.is_dir()):  # such as a pipe, on which reading would wait
             raise FileNotFoundError(f"{place}: no such file or folder")
@@ -39,7 +41,7 @@ def main(config: Preprocess) -> None:
         raise InputError(f"corpus.raw={corpus.raw}: can't be read, or is damaged: {error}{remedy}") from error
     except InputError as error:
         missing = isinstance(error, MissingTextError)
-        raise InputError(f"corpus.raw={corpus.raw}: {error}{remedy if missing else ''}") from error
+        raise InputError(f"corpus.raw={corpus.raw}: {error}{remedy if missing else more}") from error
     if corpus.format == "plain":
         for remark in remarks(files(corpus)[0], corpus.encoding):
             log.warning("%s: %s", corpus.raw, remark)
@@ -50,7 +52,8 @@ def main(config: Preprocess) -> None:
         message = f"{unknown:.0%} of training's words are unknown, which are all one symbol: perplexities say little"
         remedy = "lower corpus.rare; a text without spaces between its words has to be cut into words first"
         if unknown > config.most_unknown:
-            raise InputError(f"corpus.raw={corpus.raw}: {message}; {remedy}, or take it as it is with most_unknown=1")
+            advice = f"{remedy}, or take it as it is with most_unknown=1{more}"
+            raise InputError(f"corpus.raw={corpus.raw}: {message}; {advice}")
         log.warning("%s; %s", message, remedy)
     out = Path(config.out)
     unused = {key for key in ("drop_repeats", "normalise", "shuffle") if not getattr(corpus, key)}
