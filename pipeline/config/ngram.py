@@ -28,14 +28,14 @@ class NgramModel(Keys):
     )
     order: Int = Field(ge=1, lt=1000, description="n")
     tolerance: Above0 = Field(description="interpolated: EM ends when the mean log-likelihood rises by less")
-    backoff: bool = Field(description="kneser_ney, class: the back-off form instead of the interpolated one")
-    drop: bool = Field(description="kneser_ney, class: n-grams of order >= 3 seen once are left out")
+    backoff: bool = Field(description="kneser_ney, classes: the back-off form instead of the interpolated one")
+    drop: bool = Field(description="kneser_ney, classes: n-grams of order >= 3 seen once are left out")
     undefined: Literal["error", "fixed", "relative"] = Field(
-        description="kneser_ney, class: where the counts leave discounts undefined: an error, fixed ones, or at order "
-        "1 the relative frequencies, as SRILM"
+        description="kneser_ney, classes: where the counts leave discounts undefined: an error, fixed ones, or at "
+        "order 1 the relative frequencies, as SRILM"
     )
-    classes: Count = Field(description="class: how many")
-    added: Amount = Field(0.0, description="class: to how often each word comes in its class; SRILM adds 1")
+    classes: Count = Field(description="classes: how many")
+    added: Amount = Field(0.0, description="classes: to how often each word comes in its class; SRILM adds 1")
     length: Count = Field(0, description="cache: words that it holds")
     path: Text = Field(description="arpa: a file that this or another tool wrote, .gz or not")
 

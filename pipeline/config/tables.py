@@ -46,6 +46,7 @@ class Table(Keys):
     )
     mix: Mixed = Field(Mixed(networks=[], ways=[]), description="networks of which each is mixed in each way")
     also: list[Text] = Field([], description="models of other tables that stand here too")
+    also_by_seed: list[Text] = Field([], description="the same, with this table's seeds")
     rows: dict[str, Row] = Field({}, description="what the paper has, in its order")
     yardsticks: list[Text] = Field([], description="rows to which the others are compared by ratio")
     same_corpus: bool = Field(
@@ -91,6 +92,8 @@ class Table(Keys):
             stages[name] = {seed: f"{file}{self.mix.stage}@{self.item}{name}-{seed}" for seed in self.seeds}
         for name in self.also:  # seed 0, or all seeds if it is mixed here
             stages[name] = dict.fromkeys(self.seeds if name in self.mix.networks else [0], "")
+        for name in self.also_by_seed:
+            stages[name] = dict.fromkeys(self.seeds, "")
         return {name: stages[name] for name in [*(name for name in self.rows if name in stages), *stages]}
 
     def printed(self, name: str) -> bool:

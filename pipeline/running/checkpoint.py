@@ -1,6 +1,7 @@
 """Checkpoints: the file from which a stopped or killed training goes on, one for each configuration, data and code."""
 
 import hashlib
+import inspect
 import json
 import logging
 import signal
@@ -17,6 +18,7 @@ from filelock import FileLock, Timeout
 
 from pipeline.config.base import ROOT
 from pipeline.core.common.errors import InputError
+from pipeline.core.networks import registry
 from pipeline.core.training.trainer import Progress
 from pipeline.data.files import replacing
 from pipeline.running.place import half_written
@@ -117,7 +119,8 @@ def claim(folder: Path, settings: dict, code: Iterable[Path]) -> Iterator[Path]:
 
 def code_of(family: str, parallel: str) -> list[Path]:
     """The files of code that decide the numbers of a training."""
-    files = [CORE / "families" / f"{family}.py"]
+    classes = registry.family(family).__mro__  # a family may build on another
+    files = [Path(inspect.getfile(part)) for part in classes if part.__module__.startswith("pipeline.core.families.")]
     if parallel in TOGETHER:
         files.append(CORE / "parallel.py")
     return files + [file for folder in TRAINS for file in (CORE / folder).glob("*.py")]
