@@ -1,6 +1,7 @@
 """The pipelines as DVC reads them: a stage waits for all that decides its numbers, and for little else."""
 
 import shlex
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -153,20 +154,12 @@ def checkout(tmp_path_factory):
     copy_of_checkout(folder)
     with pytest.MonkeyPatch.context() as patch, Repo(folder) as repo:
         patch.chdir(folder)
-        code = {
-            place: [dep for dep in stage.deps if "/pipeline/" in str(dep.fs_path)]
-            for stage in repo.index.stages
-            if (place := stage.addressing.split("@")[0]) and stage.addressing in ONE_OF_EACH.values()
-        }
-        code |= {
-            "experiments/later/dvc.yaml:train": [
-                dep
-                for stage in repo.index.stages
-                if stage.addressing.endswith("later/dvc.yaml:train@lstm-0")
-                for dep in stage.deps
-                if "/pipeline/" in str(dep.fs_path)
-            ]
-        }
+        code = defaultdict(dict)  # of each stage, by path: what any of its items depends on
+        for stage in repo.index.stages:
+            for dep in stage.deps:
+                if "/pipeline/" in str(dep.fs_path):
+                    code[stage.addressing.split("@")[0]].setdefault(str(dep.fs_path), dep)
+        code = {place: list(deps.values()) for place, deps in code.items()}
         with repo.lock:
             for dep in (dep for deps in code.values() for dep in deps):
                 dep.save()

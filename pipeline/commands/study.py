@@ -22,9 +22,8 @@ from pipeline.data.files import read_json
 EXAMPLE = "nplm study novel.txt"
 DECAY = 1e-4 * 800_000  # of Brown's recipe, times its words: decay acts for each word, so a smaller text needs more
 BATCH = 512  # at most, Brown's; a smaller text needs more updates
-RARE = (
-    120_000  # bytes, some 20,000 words: in a smaller text words that occur twice or three times stay in the vocabulary
-)
+# Bytes, some 20,000 words: in a smaller text words that occur twice or three times stay in the vocabulary.
+RARE = 120_000
 # The stages that run, with their keys; `make` adds the places of the corpus and the models.
 PREPROCESS = "preprocess corpus=text corpus.name={name} corpus.raw={text} corpus.rare={rare}"
 MODELS = {

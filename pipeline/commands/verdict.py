@@ -9,7 +9,6 @@ validation, which is the default. Look at test once, when the choice is made.
 """
 
 import argparse
-import re
 from itertools import chain
 from pathlib import Path
 
@@ -84,7 +83,7 @@ def _models(folders: list[Path]) -> dict[str, dict[int, Path]]:
             raise InputError(f"{folder}: no result in it; give a folder that a stage wrote, of its seeds, or of a grid")
         for result in results:
             record = records.read(result)
-            settings = tuple((key, _without_seeds(str(value))) for key, value in flattened(record.config))
+            settings = tuple((key, str(value)) for key, value in flattened(record.without_seeds()))
             models.setdefault((record.name, settings), {}).setdefault(record.seed, result)
 
     def label(name: str, settings: tuple) -> str:
@@ -95,11 +94,6 @@ def _models(folders: list[Path]) -> dict[str, dict[int, Path]]:
         return " ".join([name, *differences])
 
     return {label(name, settings): seeds for (name, settings), seeds in models.items()}
-
-
-def _without_seeds(value: str) -> str:
-    """A setting without the seeds of models, by which mixtures name the networks that they mix (mlp1/2)."""
-    return re.sub(r"/\d+'", "'", value)
 
 
 def _corpus(data: Path | None, folders: list[Path]) -> Corpus:

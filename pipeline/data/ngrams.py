@@ -49,9 +49,8 @@ def _store(words: int, order: int, memory: float, folder: Path) -> Store:
         return MEMORY
     folder.mkdir(parents=True, exist_ok=True)
     size = f"ngram.order={order}: {words:,} words need up to {needed / 1e9:.1f} GB"
-    if needed > (
-        room := shutil.disk_usage(folder).free
-    ):  # the system would kill the process much later, without a message
+    room = shutil.disk_usage(folder).free
+    if needed > room:  # the system would kill the process much later, without a message
         raise InputError(
             f"{size}, and {folder} has {room / 1e9:.1f} GB: lower ngram.order, or choose a larger disk, by `out` for "
             "the stage ngram, by the variable TMPDIR for a model that is loaded"

@@ -24,10 +24,9 @@ class Record:
     config: dict[str, Any]  # the resolved keys of the stage that decide numbers, without name and seed
     data: str  # digest of the corpus' ids
 
-    def settings(self) -> str:
-        """The settings of the run as text, without the seeds of models, by which mixtures name what they mix (mlp1/2):
-        equal for all seeds of one model."""
-        return re.sub(r'/\d+"', '"', json.dumps([self.stage, self.config], sort_keys=True))
+    def without_seeds(self) -> dict[str, Any]:
+        """The config without the seeds by which mixtures name their parts (mlp1/2): equal for all seeds of a model."""
+        return json.loads(re.sub(r'/\d+"', '"', json.dumps(self.config)))
 
     def write(self, folder: Path) -> None:
         """Writes run.json into the folder of the result."""

@@ -66,7 +66,7 @@ def line(name: str, table: Table, corpus: Corpus) -> dict[str, object]:
     records = {folder: record.read(folder) for folder in folders}
     for folder in folders:
         record.check_corpus(records[folder], folder, corpus)
-    if len({run.settings() for run in records.values()}) > 1:
+    if any(run.without_seeds() != records[folders[0]].without_seeds() for run in records.values()):
         raise InputError(f"{', '.join(map(str, folders))}: seeds of one model with different settings: make them again")
     sizes = shape(folders[0], table.predictions)
     built = dict.fromkeys(NAMES) | {"row": row.row or name, "seeds": len(folders)} | sizes
