@@ -30,8 +30,8 @@ SCORED = 1024  # contexts
 REPEATS = 60
 
 
-def pairs_by_hand(network: energy.Network, context: Tensor, target: Tensor, words: Tensor, off: Tensor) -> None:
-    """The gradient of energy.Network.loss that autograd gets, written out, a few contexts at a time.
+def pairs_by_hand(network: energy.EnergyNetwork, context: Tensor, target: Tensor, words: Tensor, off: Tensor) -> None:
+    """The gradient of energy.EnergyNetwork.loss that autograd gets, written out, a few contexts at a time.
 
     For one context with t_k = tanh(p + g_k): dL/dE = softmax(E) - [target]; dL/dv = sum_k dL/dE_k t_k;
     s_k = dL/dE_k v (1 - t_k^2); dL/dp = sum_k s_k; dL/dg_k = s_k, summed over the contexts.
@@ -87,7 +87,7 @@ def pairs(model: str) -> tuple[int, dict[str, Callable[[], object]]]:
 
 def scoring(model: str) -> tuple[int, dict[str, Callable[[], object]]]:
     """Words of a batch, and ways to their exact log-probabilities."""
-    network: feedforward.Network = build(setting.architecture(model), VOCABULARY)
+    network: feedforward.FeedforwardNetwork = build(setting.architecture(model), VOCABULARY)
     network.initialise(0.03, 1.0, torch.zeros(VOCABULARY), torch.Generator().manual_seed(0))
     context = torch.from_numpy(zipf.ids(SCORED * 10, VOCABULARY)).long()[: SCORED * (network.architecture.n - 1)]
     context, target = context.view(SCORED, -1), context[:SCORED]

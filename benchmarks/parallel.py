@@ -20,7 +20,7 @@ import torch.multiprocessing as multiprocessing
 
 from benchmarks import setting, zipf
 from pipeline.core import parallel
-from pipeline.core.families.feedforward import Network
+from pipeline.core.families.feedforward import FeedforwardNetwork
 from pipeline.running.place import peak_memory_mb
 
 
@@ -51,7 +51,7 @@ SOFTMAXES = [
 
 
 def timed(
-    network: Network,
+    network: FeedforwardNetwork,
     softmax: Softmax,
     corpus: setting.Ids,
     seed: int,
@@ -77,7 +77,7 @@ def rank(
     kind: str,
     softmax: Softmax,
     folder: str,
-    shared: Network | None,
+    shared: FeedforwardNetwork | None,
     turn: Lock,
     all_set: Barrier,
 ):
@@ -99,7 +99,7 @@ def measure(kind: str, ranks: int, softmax: Softmax) -> dict:
     """A line of the table. Without locks each process sees as many words as one alone, so together they see more."""
     shared = None
     if kind == "without locks":
-        shared = Network(setting.architecture("mlp9"), softmax.corpus().words).share_memory()
+        shared = FeedforwardNetwork(setting.architecture("mlp9"), softmax.corpus().words).share_memory()
     with tempfile.TemporaryDirectory() as folder:
         own = multiprocessing.get_context("spawn")
         arguments = (ranks, kind, softmax, folder, shared, own.Lock(), own.Barrier(ranks))

@@ -8,7 +8,7 @@ import pandas as pd
 import torch
 
 from benchmarks import setting
-from pipeline.core.families.feedforward import Network
+from pipeline.core.families.feedforward import FeedforwardNetwork
 from pipeline.core.networks import softmax
 from pipeline.core.networks.base import BATCH, score
 
@@ -17,7 +17,7 @@ BLOCK = inspect.signature(softmax.log_partition).parameters["block"].default  # 
 REPEATS = 7
 
 
-def products(network: Network, z: torch.Tensor) -> None:
+def products(network: FeedforwardNetwork, z: torch.Tensor) -> None:
     """[x; a] by WU, block after block, into one place: the multiplications of exact scoring and nothing else."""
     y = torch.empty(BATCH, BLOCK)
     for part in z.split(BATCH):

@@ -5,7 +5,7 @@ from pathlib import Path
 from pipeline.config.shortlist import Shortlist
 from pipeline.core.beyond import shortlist
 from pipeline.core.common.errors import InputError
-from pipeline.core.ngrams.model import make
+from pipeline.core.ngrams.model import Source, make
 from pipeline.data.corpus import read_corpus
 from pipeline.data.predictions import folder_of, write_predictions
 from pipeline.data.weights import read_network
@@ -26,7 +26,7 @@ def main(config: Shortlist) -> None:
     if not network.in_pairs:
         raise InputError(f"network={config.network}: short lists are for the families that score pairs, as energy does")
     with recorded("shortlist", config, corpus) as run, Bar(config.name) as bar:
-        trigram = make(config.ngram, train=corpus.train, valid=corpus.valid, vocabulary=corpus.vocabulary)
+        trigram = make(config.ngram, Source(corpus.train, corpus.valid, corpus.vocabulary))
         raw = {}
         for split in ("valid", "test"):
             bar.begin(len(corpus.ids(split)), split)

@@ -16,7 +16,7 @@ from pipeline.config.streams import Interpretation, Streams
 from pipeline.config.tables import Table, read_tables
 from pipeline.core.common.evaluation import perplexity
 from pipeline.core.common.stream import SPLITS, before
-from pipeline.core.ngrams.model import make
+from pipeline.core.ngrams.model import Source, make
 from pipeline.core.text import vocabulary
 from pipeline.core.text.build import reader
 from pipeline.core.text.pieces import Piece
@@ -102,7 +102,7 @@ def perplexities(
         splits = dict(zip(SPLITS, np.split(ids, ends), strict=True))
         row = {"name": choice.name}
         for name, ngram in ngrams.items():
-            model = make(ngram, train=splits["train"], valid=splits["valid"], vocabulary=words)
+            model = make(ngram, Source(splits["train"], splits["valid"], words))
             for split in (split for split in SPLITS if f"{name}_{split}" in rows[0]):
                 row[f"{name}_{split}"] = perplexity(model.log_probabilities(before(splits, split), splits[split]))
         rows.append(row)

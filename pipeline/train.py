@@ -102,6 +102,7 @@ def _run(config: Train, ranks: Ranks) -> None:
                     splits=splits,
                     watch=watch,
                     features=features,
+                    exact=config.exact_scoring,
                 )
                 scoring_start = watch.start
                 train_figures = {}
@@ -114,6 +115,7 @@ def _run(config: Train, ranks: Ranks) -> None:
                         train=corpus.train,
                         mark=corpus.mark,
                         tokens=score_train,
+                        rounded=trained.rounded,
                         progress=watch.advance,
                     )
             if ranks.first:
@@ -218,12 +220,13 @@ def _state_of(config: Train, corpus: Corpus) -> Path:
     return folder / STATE
 
 
-def _write(config: Train, corpus: Corpus, trained: Trained, figures: dict[str, float]) -> None:
+def _write(config: Train, corpus: Corpus, trained: Trained, figures: dict[str, float | str]) -> None:
     """Writes the files of the result, and logs its size. figures: further values for metrics.json."""
     out = Path(config.out)
     size = sum(tensor.numel() for tensor in trained.weights.values())
     context = {} if registry.family(config.model.family).unbounded else {"context": config.model.n - 1}
-    write_predictions(out, corpus, raw=trained.scored, figures=figures | {"parameters": size} | context)
+    scoring = {"scoring": "bfloat16" if trained.rounded else "float32"}
+    write_predictions(out, corpus, raw=trained.scored, figures=figures | {"parameters": size} | context | scoring)
     save_file(trained.weights, out / "weights.safetensors")
     pd.DataFrame(trained.progress.curve).to_csv(out / "curve.csv", index=False)
     log.info("%s, seed %d: %s free parameters", config.name, config.seed, f"{size:,}")

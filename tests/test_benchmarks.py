@@ -10,7 +10,7 @@ from conftest import architecture
 
 from benchmarks import contestants, race, records, setting, zipf
 from benchmarks.contestants import full
-from pipeline.core.families.feedforward import Network
+from pipeline.core.families.feedforward import FeedforwardNetwork
 from pipeline.core.networks.base import contexts
 
 
@@ -41,7 +41,7 @@ def test_each_contestant_learns_and_gives_probabilities(who, monkeypatch):
 
 @pytest.mark.parametrize("direct", [True, False])
 def test_the_stock_network_is_the_same_function_as_ours(direct):
-    theirs, ours = full.Network(task(direct)).eval(), Network(architecture(3, 5, 4, direct), 10)
+    theirs, ours = full.Network(task(direct)).eval(), FeedforwardNetwork(architecture(3, 5, 4, direct), 10)
     with torch.no_grad():
         ours.C.copy_(theirs.embedding.weight)
         ours.H.copy_(theirs.hidden.weight)

@@ -97,7 +97,7 @@ def test_a_listed_entry_that_is_none_is_named(monkeypatch, tmp_path):
 
 def test_a_family_says_what_it_has(monkeypatch, tmp_path):
     """What it lacks is named, and a file that is there and can't be used is named with its reason."""
-    assert check_family(shape(family="feedforward")).__name__ == "Network"
+    assert check_family(shape(family="feedforward")).__name__ == "FeedforwardNetwork"
     with pytest.raises(InputError, match=r"^model\.indexed=true: the feedforward family .*\nmodel\.deep\.layers: "):
         check_family(shape(family="feedforward", indexed=True, deep={"layers": 2}))
     with pytest.raises(InputError, match=r"^model\.deep\.layers: the residual family needs it"):
@@ -106,7 +106,8 @@ def test_a_family_says_what_it_has(monkeypatch, tmp_path):
         check_family(shape(family="no such"))
     (tmp_path / "broken.py").write_text("import nothing_of_this_name")
     (tmp_path / "wide.py").write_text(
-        "from pipeline.core.families import feedforward\n\n\nclass Network(feedforward.Network):\n    pass\n"
+        "from pipeline.core.families.feedforward import FeedforwardNetwork\n\n\n"
+        "class WideNetwork(FeedforwardNetwork):\n    pass\n"
     )
     monkeypatch.setattr(registry.families, "__path__", [*registry.families.__path__, str(tmp_path)])
     with pytest.raises(InputError, match=r"broken\.py: ModuleNotFoundError: No module named 'nothing_of_this_name'"):

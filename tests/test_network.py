@@ -7,16 +7,16 @@ from conftest import architecture as shape
 from conftest import drawn
 
 from pipeline.config.network import Architecture
-from pipeline.core.families.feedforward import Network
-from pipeline.core.networks import base
+from pipeline.core.families.feedforward import FeedforwardNetwork
+from pipeline.core.networks import base, softmax
 from pipeline.core.networks.softmax import log_partition
 
 V = 40
 SHAPES = [shape(3, 5, 4, True), shape(4, 6, 3, False), shape(2, 0, 4, True)]
 
 
-def made(architecture: Architecture, spread: float = 1.0, dtype=torch.float64) -> Network:
-    return drawn(Network(architecture, V).double(), spread).to(dtype)
+def made(architecture: Architecture, spread: float = 1.0, dtype=torch.float64) -> FeedforwardNetwork:
+    return drawn(FeedforwardNetwork(architecture, V).double(), spread).to(dtype)
 
 
 def batch(architecture: Architecture, size: int = 12):
@@ -55,7 +55,7 @@ def assert_gradient_is_the_slope(network, loss):
 def test_parameter_count_is_the_papers(n, h, direct):
     m = 3
     formula = V * (1 + n * m + h) + h * (1 + (n - 1) * m) if direct else V * (1 + m + h) + h * (1 + (n - 1) * m)
-    assert sum(p.numel() for p in Network(shape(n, h, m, direct), V).parameters()) == formula
+    assert sum(p.numel() for p in FeedforwardNetwork(shape(n, h, m, direct), V).parameters()) == formula
 
 
 @pytest.mark.parametrize("activation", ["tanh", "relu"])
@@ -95,6 +95,17 @@ def test_exact_scoring_equals_forward(architecture, spread, monkeypatch):
     assert scored == pytest.approx(exact.numpy(), rel=1e-4, abs=precision)
     z = network.output_inputs(context).detach()
     assert log_partition(z, network.WU, network.b, block=7) == pytest.approx(torch.logsumexp(y, 1), abs=precision)
+
+
+def test_scoring_rounds_the_products_of_infrequent_words(monkeypatch):
+    """The words of the first block stay exact, so where they have nearly all of the sum, it hardly changes."""
+    monkeypatch.setattr(softmax, "FREQUENT", 8)
+    random = torch.Generator().manual_seed(0)
+    z, weight = torch.randn(50, 20, generator=random), torch.randn(40, 20, generator=random)
+    bias = torch.cat([torch.full((8,), 30.0), torch.zeros(32)])
+    for frequent, least, most in ((bias, 0, 1e-6), (bias.flip(0), 1e-4, 0.1)):
+        exact, rounded = (log_partition(z, weight, frequent, rounded, block=8) for rounded in (False, True))
+        assert least <= float((rounded - exact).abs().mean()) < most
 
 
 def test_bfloat16_rounds_the_products_of_training_and_nothing_else():

@@ -9,7 +9,7 @@ from conftest import changed, settings
 from pipeline.core.common import evaluation
 from pipeline.core.ngrams import bins, counts, interpolated
 from pipeline.core.ngrams.cache import Cache, earlier
-from pipeline.core.ngrams.model import make
+from pipeline.core.ngrams.model import Source, make
 
 V = 7
 TRAIN = np.random.default_rng(0).integers(1, V - 1, 300)  # 0 and 6 never occur
@@ -68,7 +68,7 @@ def test_interpolated_by_hand():
 @pytest.mark.parametrize("name", ["kn3", "class150-3"])
 def test_what_has_no_weights_is_counted_on_training_alone(name):
     asked = changed(settings("ngram", f"ngram={name}").ngram, undefined="fixed")
-    models = [make(asked, TRAIN, valid, range(V), np.arange(V) % 3) for valid in (VALID, VALID[:9])]
+    models = [make(asked, Source(TRAIN, valid, range(V), np.arange(V) % 3)) for valid in (VALID, VALID[:9])]
     assert np.array_equal(*(model.log_probabilities(TRAIN, VALID) for model in models))
 
 

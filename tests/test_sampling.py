@@ -6,7 +6,7 @@ import torch
 from conftest import architecture as shape
 from test_network import V, batch
 
-from pipeline.core.families.feedforward import Network
+from pipeline.core.families.feedforward import FeedforwardNetwork
 from pipeline.core.training.sampling import PoissonSampler, inclusion_probabilities, make_sampler
 
 
@@ -41,7 +41,7 @@ def test_the_mean_gradient_of_many_draws_is_the_full_softmaxs(kind, samples):
     architecture, words = shape(3, 5, 4, True), 2000
     counts = np.random.default_rng(0).zipf(1.3, words).clip(max=10**6)
     unigram = torch.tensor(np.log((counts + 1) / (counts + 1).sum()), dtype=torch.float32)
-    network = Network(architecture, words).initialise(1, 1, unigram, random).double()
+    network = FeedforwardNetwork(architecture, words).initialise(1, 1, unigram, random).double()
     context, target = batch(architecture)
     network.loss(context, target).backward()
     everything = {name: parameter.grad for name, parameter in network.named_parameters()}

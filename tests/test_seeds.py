@@ -18,7 +18,7 @@ from pipeline.core.training.trainer import Watch
 V = 20
 
 
-class Network(base.Network):
+class GruNetwork(base.Network):
     """A recurrent unit of torch's over the words before, whose biases torch itself draws; y = b + U s."""
 
     tables = ("C", "U", "b")
@@ -36,7 +36,7 @@ class Network(base.Network):
 
 
 GRU = ModuleType("gru")
-GRU.Network = Network
+GRU.GruNetwork = GruNetwork
 
 
 @pytest.fixture

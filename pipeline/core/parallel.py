@@ -18,7 +18,7 @@ import torch.distributed as dist
 from torch import Tensor, nn
 
 from pipeline.core.common.settings import ModelSettings
-from pipeline.core.families import feedforward
+from pipeline.core.families.feedforward import FeedforwardNetwork
 from pipeline.core.networks.softmax import log_partition
 
 
@@ -69,7 +69,7 @@ class _Spread(torch.autograd.Function):
         return ctx.exchange.reduce(gradient.clone()), None
 
 
-class DataParallel(feedforward.Network):
+class DataParallel(FeedforwardNetwork):
     """The network of the paper; in training, the output layer, which takes most of the time, gets only this rank's part
     of each batch.
 
@@ -101,7 +101,7 @@ class DataParallel(feedforward.Network):
         return _Sum.apply(nn.functional.cross_entropy(y, local_column, reduction="sum") / len(column), self.exchange)
 
 
-class ParameterParallel(feedforward.Network):
+class ParameterParallel(FeedforwardNetwork):
     """The network of the paper; WU and b hold this rank's block of output units, and `forward` scores those alone."""
 
     def __init__(self, architecture: ModelSettings, vocabulary: int):
@@ -117,7 +117,7 @@ class ParameterParallel(feedforward.Network):
         self, features: float, weights: float, bias: Tensor, generator: torch.Generator
     ) -> "ParameterParallel":
         """As in a single process: draws the full network, and copies this rank's block."""
-        network = feedforward.Network(self.architecture, self.vocabulary)
+        network = FeedforwardNetwork(self.architecture, self.vocabulary)
         for name, parameter in network.initialise(features, weights, bias, generator).named_parameters():
             self.get_parameter(name).copy_(parameter[self.block] if name in ("WU", "b") else parameter)
         return self

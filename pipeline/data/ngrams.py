@@ -12,7 +12,7 @@ import psutil
 from pipeline.config.ngram import NgramModel
 from pipeline.core.common.errors import InputError
 from pipeline.core.ngrams.counts import AT_ONCE, MEMORY, Store, memory_of
-from pipeline.core.ngrams.model import Model, make
+from pipeline.core.ngrams.model import Model, Source, make
 from pipeline.data.corpus import Corpus
 
 log = logging.getLogger(__name__)
@@ -32,14 +32,7 @@ def fit(ngram: NgramModel, corpus: Corpus, clusters: str | Path, memory: float =
     if ngram.kind == "kneser_ney":
         folder = Path(place or tempfile.gettempdir())
         store = _store(len(corpus.train), order=ngram.order, memory=memory, folder=folder)
-    return make(
-        ngram,
-        train=corpus.train,
-        valid=corpus.valid,
-        vocabulary=corpus.vocabulary,
-        classes=classes,
-        store=store,
-    )
+    return make(ngram, Source(corpus.train, corpus.valid, corpus.vocabulary, classes, store))
 
 
 def _store(words: int, order: int, memory: float, folder: Path) -> Store:

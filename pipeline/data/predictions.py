@@ -19,7 +19,7 @@ ABOVE = 1e-4  # a log-probability may be so far above 0, by rounding
 
 
 def write_predictions(
-    folder: Path, corpus: Corpus, raw: dict[str, np.ndarray], figures: Mapping[str, float] | None = None
+    folder: Path, corpus: Corpus, raw: dict[str, np.ndarray], figures: Mapping[str, float | str] | None = None
 ) -> dict[str, float]:
     """Writes the arrays of a model: the uncorrected ones as `raw/<split>.npy`; those corrected for unseen words as
     `valid.npy` and `test.npy`. The share of the correction is fitted on validation. Returns the perplexities and the

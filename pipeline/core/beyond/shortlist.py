@@ -13,7 +13,7 @@ from torch import Tensor
 
 from pipeline.core.beyond.likeliest import likeliest
 from pipeline.core.common.errors import Watcher
-from pipeline.core.families.energy import Network
+from pipeline.core.families.energy import EnergyNetwork
 from pipeline.core.networks.base import contexts
 from pipeline.core.ngrams.interpolated import Interpolated
 
@@ -22,7 +22,7 @@ BATCH = 128  # contexts at a time: their lists' hidden units stay in the cache
 
 @torch.no_grad()
 def log_probabilities(
-    network: Network, context: Tensor, target: Tensor, words: Tensor, p: Tensor, otherwise: Tensor
+    network: EnergyNetwork, context: Tensor, target: Tensor, words: Tensor, p: Tensor, otherwise: Tensor
 ) -> Tensor:
     """Natural-log probability (B,) of each target (B,) after its context (B, n-1).
 
@@ -39,7 +39,13 @@ def log_probabilities(
 
 
 def score(
-    network: Network, trigram: Interpolated, ids: np.ndarray, before: np.ndarray, mark: int, size: int, watch: Watcher
+    network: EnergyNetwork,
+    trigram: Interpolated,
+    ids: np.ndarray,
+    before: np.ndarray,
+    mark: int,
+    size: int,
+    watch: Watcher,
 ) -> tuple[np.ndarray, dict[str, float]]:
     """Natural-log probability (T,) float32 of each token of a split, and the seconds that each part took.
 

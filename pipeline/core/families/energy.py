@@ -17,7 +17,7 @@ from pipeline.core.networks import base
 CELLS = 1 << 18  # pairs times hidden units that are computed at a time
 
 
-class Network(base.Network):
+class EnergyNetwork(base.Network):
     """C (V, m), H (h, n m) whose first m columns are for the candidate, d (h), v (1, h) or (V, h), b (V)."""
 
     options = ("indexed",)

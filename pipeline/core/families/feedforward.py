@@ -11,7 +11,7 @@ from pipeline.core.networks import base
 from pipeline.core.networks.softmax import log_probabilities
 
 
-class Network(base.Network):
+class FeedforwardNetwork(base.Network):
     """Equation 1, with W and U side by side in one matrix, so that y = b + WU [x; a] is a single product.
 
     C (V, m), H (h, (n-1)m), d (h), WU (V, D), b (V); D = h, plus (n-1)m with direct connections. Free parameters with
@@ -54,4 +54,4 @@ class Network(base.Network):
     @torch.no_grad()
     def log_probabilities(self, context: Tensor, target: Tensor) -> Tensor:
         """Exact natural-log probability (B,) of each target (B,) after its context (B, n-1)."""
-        return log_probabilities(self.output_inputs(context), self.WU, self.b, target)
+        return log_probabilities(self.output_inputs(context), self.WU, self.b, target, self.rounded)

@@ -21,7 +21,7 @@ from pipeline.core.networks import base
 from pipeline.core.streams.network import Locked, State, StreamNetwork
 
 
-class Network(StreamNetwork):
+class LstmNetwork(StreamNetwork):
     """C (V, m); layers with h states, the first with m inputs, the others with h; U (V, h); b (V).
 
     Where the word features are tied, U is C and the last layer has m states.

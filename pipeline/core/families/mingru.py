@@ -16,7 +16,7 @@ from pipeline.core.common.settings import ModelSettings
 from pipeline.core.streams.network import Locked, State, StreamNetwork
 
 
-class Network(StreamNetwork):
+class MingruNetwork(StreamNetwork):
     """C (V, m), layers of h states: ZK (2h, m), d (h), V (m, h); b (V)."""
 
     unbounded = True

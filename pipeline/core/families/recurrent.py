@@ -9,7 +9,7 @@ from pipeline.core.networks import base
 from pipeline.core.networks.softmax import log_probabilities
 
 
-class Network(base.Network):
+class RecurrentNetwork(base.Network):
     """C (V, m), the weights and biases of the recurrent unit, U (V, h), b (V)."""
 
     tables = ("C", "U", "b")
@@ -35,4 +35,4 @@ class Network(base.Network):
     @torch.no_grad()
     def log_probabilities(self, context: Tensor, target: Tensor) -> Tensor:
         """Exact natural-log probability (B,) of each target (B,) after its context (B, n-1)."""
-        return log_probabilities(self.output_inputs(context), self.U, self.b, target)
+        return log_probabilities(self.output_inputs(context), self.U, self.b, target, self.rounded)

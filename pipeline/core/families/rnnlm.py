@@ -9,7 +9,7 @@ from pipeline.core.common.settings import ModelSettings
 from pipeline.core.streams.network import State, StreamNetwork
 
 
-class Network(StreamNetwork):
+class RnnlmNetwork(StreamNetwork):
     """C (V, h), R (h, h), U (V, h), b (V)."""
 
     unbounded = True

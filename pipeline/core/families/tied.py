@@ -9,7 +9,7 @@ from pipeline.core.networks import base
 from pipeline.core.networks.softmax import log_probabilities
 
 
-class Network(base.Network):
+class TiedNetwork(base.Network):
     """C (V, m), H (h, (n-1)m), d (h), T (m, h), D (m, (n-1)m) with direct connections, b (V)."""
 
     tables = ("C", "b")
@@ -40,4 +40,4 @@ class Network(base.Network):
     @torch.no_grad()
     def log_probabilities(self, context: Tensor, target: Tensor) -> Tensor:
         """Exact natural-log probability (B,) of each target (B,) after its context (B, n-1)."""
-        return log_probabilities(self.output_inputs(context), self.rows(self.C, None), self.b, target)
+        return log_probabilities(self.output_inputs(context), self.rows(self.C, None), self.b, target, self.rounded)

@@ -21,7 +21,7 @@ from pipeline.core.streams.network import State, StreamNetwork
 torch.backends.mha.set_fastpath_enabled(False)  # it takes masks as true or false; ours holds numbers
 
 
-class Network(StreamNetwork):
+class TransformerNetwork(StreamNetwork):
     """C (V, m), layers of width m with h hidden units, b (V)."""
 
     tables = ("C", "b")

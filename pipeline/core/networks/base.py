@@ -1,5 +1,5 @@
 """The interface of a family of networks for training and scoring, and the code that all families share: the contexts of
-a stream, exact scoring in batches. A family is a file of pipeline/core/families with a class Network."""
+a stream, exact scoring in batches. A family is a file of pipeline/core/families (registry.py)."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
@@ -47,7 +47,8 @@ class Network(nn.Module, ABC):
 
     tables: names of the parameters with one row per word; with `sparse`, their gradients hold only the rows used.
     dropout: of the output layer's inputs, in training mode. bfloat16: whether the products of the output layer, and of
-    deep layers, round to bfloat16 in training mode.
+    deep layers, round to bfloat16 in training mode. rounded: whether `log_probabilities` rounds products of infrequent
+    words to bfloat16 (softmax.py).
     """
 
     tables: tuple[str, ...]
@@ -66,6 +67,7 @@ class Network(nn.Module, ABC):
         self.dropout = Dropout()
         self.sparse = False
         self.bfloat16 = False
+        self.rounded = False
         self.state: tuple[Tensor, ...] | None = None  # of streams, carried from a training step to the next
 
     @classmethod

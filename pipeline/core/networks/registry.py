@@ -1,4 +1,4 @@
-"""The families of networks by name. Each file of pipeline/core/families is one, with a class Network."""
+"""The families of networks by name. Each file of pipeline/core/families is one: `gru.py` has a class GruNetwork."""
 
 import pkgutil
 from importlib import import_module
@@ -16,7 +16,7 @@ def names() -> list[str]:
 def family(name: str) -> type[Network]:
     """The class of a family. Only its file is imported, so that no training depends on the files of other families.
     Raises what the import raises."""
-    return import_module(f"{families.__name__}.{name}").Network
+    return getattr(import_module(f"{families.__name__}.{name}"), f"{name.title()}Network")
 
 
 def build(architecture: ModelSettings, vocabulary: int) -> Network:

@@ -8,7 +8,7 @@ import gzip
 import math
 import re
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -19,7 +19,8 @@ from pipeline.core.common.errors import InputError
 from pipeline.core.common.settings import NgramSettings
 from pipeline.core.common.stream import UNKNOWN
 from pipeline.core.ngrams.backoff import IMPOSSIBLE, LN10, START, Backoff
-from pipeline.core.ngrams.counts import NEVER, Counts, Store, Table
+from pipeline.core.ngrams.counts import NEVER, Counts, Table
+from pipeline.core.ngrams.model import Source
 
 GZIP = b"\x1f\x8b"  # the first bytes of a gzip file
 SPACES = re.compile(r"[ \t]+")  # between fields; a word may contain other spaces
@@ -69,16 +70,9 @@ def read(lines: Iterable[str], vocabulary: list[str]) -> Backoff:
     return Backoff(Counts(size, 0, tables, [NEVER] * len(tables)), log_p, log_backoff)
 
 
-def make(
-    ngram: NgramSettings,
-    train: np.ndarray,
-    valid: np.ndarray,
-    vocabulary: Sequence[str],
-    classes: np.ndarray | None,
-    store: Store,
-) -> Backoff:
+def make(ngram: NgramSettings, source: Source) -> Backoff:
     """See model.make."""
-    return read_file(Path(ngram.path), list(vocabulary))
+    return read_file(Path(ngram.path), list(source.vocabulary))
 
 
 def read_file(path: Path, vocabulary: list[str]) -> Backoff:

@@ -4,14 +4,12 @@ With counts c over the last L words: unigram P_1(w) = (c(w) + 1/V) / (c(.) + 1);
 P_2(w | u) = (c(u w) + P_1(w)) / (c(u .) + 1). Both sum to 1 and are positive for every word, also for an empty cache.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from pipeline.core.common.settings import NgramSettings
-from pipeline.core.ngrams.counts import Store
-from pipeline.core.ngrams.model import Model
+from pipeline.core.ngrams.model import Model, Source
 
 
 @dataclass(frozen=True)
@@ -44,16 +42,9 @@ class Cache(Model):
         return np.log(p).astype(np.float32)
 
 
-def make(
-    ngram: NgramSettings,
-    train: np.ndarray,
-    valid: np.ndarray,
-    vocabulary: Sequence[str],
-    classes: np.ndarray | None,
-    store: Store,
-) -> Model:
+def make(ngram: NgramSettings, source: Source) -> Model:
     """See model.make."""
-    return Cache(ngram.order, ngram.length, len(vocabulary))
+    return Cache(ngram.order, ngram.length, len(source.vocabulary))
 
 
 def earlier(keys: np.ndarray, length: int) -> np.ndarray:

@@ -6,7 +6,6 @@ it resembles most. With added=0, all unseen words together count as one occurren
 finite; the correction for unseen words does the rest.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,8 +13,7 @@ import numpy as np
 from pipeline.core.common.settings import NgramSettings
 from pipeline.core.ngrams import counts, kneser_ney
 from pipeline.core.ngrams.backoff import Backoff
-from pipeline.core.ngrams.counts import Store
-from pipeline.core.ngrams.model import Model
+from pipeline.core.ngrams.model import Model, Source
 
 UNKNOWN_ID = 0
 
@@ -44,16 +42,9 @@ class ClassModel(Model):
         return (of_class + self.log_share[ids]).astype(np.float32)
 
 
-def make(
-    ngram: NgramSettings,
-    train: np.ndarray,
-    valid: np.ndarray,
-    vocabulary: Sequence[str],
-    classes: np.ndarray | None,
-    store: Store,
-) -> Model:
+def make(ngram: NgramSettings, source: Source) -> Model:
     """See model.make."""
-    return fit(train, classes, ngram.order, ngram.added, ngram.backoff, ngram.drop, ngram.undefined)
+    return fit(source.train, source.classes, ngram.order, ngram.added, ngram.backoff, ngram.drop, ngram.undefined)
 
 
 def fit(

@@ -6,15 +6,14 @@ p_3 := p_2, so that the sum over words is 1. Each bin q = ceil(-log((1 + freq(w_
 frequency has its own weights, fitted by EM on validation.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from pipeline.core.common.settings import NgramSettings
 from pipeline.core.ngrams import bins
-from pipeline.core.ngrams.counts import NEVER, Counts, Store, count, of_the_word_before
-from pipeline.core.ngrams.model import Model
+from pipeline.core.ngrams.counts import NEVER, Counts, count, of_the_word_before
+from pipeline.core.ngrams.model import Model, Source
 
 ORDER = 3
 
@@ -38,16 +37,9 @@ class Interpolated(Model):
         return np.log(np.einsum("kt,tk->t", components, self.weights.of(binned))).astype(np.float32)
 
 
-def make(
-    ngram: NgramSettings,
-    train: np.ndarray,
-    valid: np.ndarray,
-    vocabulary: Sequence[str],
-    classes: np.ndarray | None,
-    store: Store,
-) -> Model:
+def make(ngram: NgramSettings, source: Source) -> Model:
     """See model.make."""
-    return fit(train, valid, len(vocabulary), ngram.tolerance)
+    return fit(source.train, source.valid, len(source.vocabulary), ngram.tolerance)
 
 
 def fit(train: np.ndarray, valid: np.ndarray, vocabulary: int, tolerance: float) -> Interpolated:

@@ -18,7 +18,7 @@ Streams of classes have no unigram counts of 1 to 3, so their discounts of order
 When order 1 is left to SRILM's other default, Good-Turing, it is not discounted and has relative frequencies.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import pairwise
 
 import numpy as np
@@ -26,8 +26,8 @@ import numpy as np
 from pipeline.core.common.errors import InputError
 from pipeline.core.common.settings import NgramSettings
 from pipeline.core.ngrams.backoff import Backoff
-from pipeline.core.ngrams.counts import Counts, Store, count
-from pipeline.core.ngrams.model import Model
+from pipeline.core.ngrams.counts import Counts, count
+from pipeline.core.ngrams.model import Model, Source
 
 FIXED = (0.5, 1.0, 1.5)  # as in KenLM, where counts of counts leave the discounts undefined
 
@@ -62,16 +62,9 @@ def counts_of_counts(adjusted: np.ndarray) -> np.ndarray:
     return np.array([np.count_nonzero(adjusted == j) for j in range(5)])
 
 
-def make(
-    ngram: NgramSettings,
-    train: np.ndarray,
-    valid: np.ndarray,
-    vocabulary: Sequence[str],
-    classes: np.ndarray | None,
-    store: Store,
-) -> Model:
+def make(ngram: NgramSettings, source: Source) -> Model:
     """See model.make."""
-    counted = count(train, ngram.order, len(vocabulary), store)
+    counted = count(source.train, ngram.order, len(source.vocabulary), source.store)
     return fit(counted, ngram.backoff, ngram.drop, ngram.undefined)
 
 

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from importlib import import_module
 
 import numpy as np
@@ -34,18 +35,21 @@ class Model(ABC):
         raise InputError("export: only Kneser-Ney and ARPA models have the form of an ARPA file")
 
 
-def make(
-    ngram: NgramSettings,
-    train: np.ndarray,
-    valid: np.ndarray,
-    vocabulary: Sequence[str],
-    classes: np.ndarray | None = None,
-    store: Store = MEMORY,
-) -> Model:
+@dataclass(frozen=True)
+class Source:
+    """From what a model is made; each kind uses what it needs."""
+
+    train: np.ndarray  # (T,) ids
+    valid: np.ndarray  # (T,) ids, which follow those of training
+    vocabulary: Sequence[str]
+    classes: np.ndarray | None = None  # (V,) the class of each word, for a class model
+    store: Store = MEMORY  # for the counts of Kneser-Ney
+
+
+def make(ngram: NgramSettings, source: Source) -> Model:
     """The model: counted on training, with weights fitted on validation where it has weights; or from its ARPA file.
 
-    ngram: an entry of conf/ngrams.yaml; classes: of each word (V,), for a class model; store: for the counts of
-    Kneser-Ney. Raises InputError where the counts leave discounts undefined, or where the file is no ARPA file.
+    ngram: an entry of conf/ngrams.yaml. Raises InputError where the counts leave discounts undefined, or where the file
+    is no ARPA file.
     """
-    kind = import_module(f".{ngram.kind}", __package__)
-    return kind.make(ngram, train, valid, vocabulary, classes, store)
+    return import_module(f".{ngram.kind}", __package__).make(ngram, source)

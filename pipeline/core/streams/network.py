@@ -64,7 +64,7 @@ class StreamNetwork(base.Network):
     def log_probabilities(self, context: Tensor, target: Tensor) -> Tensor:
         """Exact natural-log probability (S L,) of each target (S L,) after each word of new streams (S, L)."""
         z, _ = self.eval().read(context, None)
-        return log_probabilities(z.flatten(0, 1), self.output_weight, self.b, target)
+        return log_probabilities(z.flatten(0, 1), self.output_weight, self.b, target, self.rounded)
 
     @torch.no_grad()
     def score(
@@ -91,7 +91,8 @@ class StreamNetwork(base.Network):
             for z, _, start in self.outputs(words[:, warm - 1 : -1], state):
                 part = slice(start, start + z.shape[1])
                 target = torch.from_numpy(words[:, warm:][:, part].copy()).to(z.device)
-                scored = log_probabilities(z.flatten(0, 1), self.output_weight, self.b, target.flatten())
+                states = z.flatten(0, 1)
+                scored = log_probabilities(states, self.output_weight, self.b, target.flatten(), self.rounded)
                 result[np.array(group)[:, part]] = scored.view_as(target).cpu().numpy()
                 progress(target.numel())
         return result[places]

@@ -12,6 +12,7 @@ from pipeline.core.common.settings import ModelSettings, RecipeSettings
 from pipeline.core.common.stream import before
 from pipeline.core.networks import registry
 from pipeline.core.networks.base import Network
+from pipeline.core.training.products import has_bfloat16
 from pipeline.core.training.trainer import Progress, Trainer, Watch
 
 
@@ -21,6 +22,7 @@ class Trained:
 
     weights: dict[str, torch.Tensor]  # of the best epoch
     scored: dict[str, np.ndarray]  # exact log P (T,) float32 of every token, by split
+    rounded: bool  # whether scoring rounded products of infrequent words to bfloat16
     progress: Progress  # with the learning curve
 
 
@@ -36,13 +38,15 @@ def train(
     splits: Sequence[str],
     watch: Watch,
     features: np.ndarray | None = None,
+    exact: bool = False,
 ) -> Trained:
     """Trains on ids["train"] with early stopping on ids["valid"], and scores `splits`.
 
     ids: of train, valid and test, one stream in this order; vocabulary: words, V; mark: id of the text mark; model,
     recipe: conf/models.yaml and conf/recipe; parallel: none, threads (one per core), or a key of
-    pipeline.core.parallel.KINDS, to train on the processes of a group; features: initial C (V, m). Raises InputError
-    where settings and data do not fit, or where the loss becomes NaN or infinite.
+    pipeline.core.parallel.KINDS, to train on the processes of a group; features: initial C (V, m); exact: whether to
+    score in float32 where the processor has bfloat16, too (networks/softmax.py). Raises InputError where settings and
+    data do not fit, or where the loss becomes NaN or infinite.
     """
     # One thread by default: the order of a sum decides its last bits.
     torch.set_num_threads(cores() if parallel == "threads" else 1)
@@ -51,6 +55,7 @@ def train(
         torch.use_deterministic_algorithms(True)
     torch.manual_seed(seed)  # of what stock modules draw as they are built
     network = _network(model, vocabulary, parallel)
+    network.rounded = not exact and device == "cpu" and has_bfloat16(torch.device(device))
     trainer = Trainer(
         network=network,
         recipe=recipe,
@@ -66,7 +71,7 @@ def train(
     watch.begin(sum(len(ids[split]) for split in splits), "scoring")
     scored = {split: network.score(ids[split], before(ids, split), mark, progress=watch.advance) for split in splits}
     weights = network.gather_state() if parallel == "parameters" else network.state_dict()
-    return Trained(weights, scored, trainer.progress)
+    return Trained(weights, scored, network.rounded, trainer.progress)
 
 
 def _network(model: ModelSettings, vocabulary: int, parallel: str) -> Network:

@@ -18,6 +18,7 @@ def sampled(
     train: np.ndarray,
     mark: int,
     tokens: int,
+    rounded: bool = False,
     progress: Callable[[int], object] = lambda words: None,
 ) -> dict[str, float]:
     """The perplexity of `tokens` tokens (at least BLOCKS) of the training part, `train`, and its standard error,
@@ -25,11 +26,12 @@ def sampled(
 
     The tokens are those of evenly spaced blocks. Words of a block depend on each other, blocks hardly do. So the
     standard error is that of the mean over blocks, with the correction for a finite population. model, vocabulary,
-    mark: as in training/train.py; weights: of the trained network; progress: called with the number of words done since
-    the last call.
+    mark: as in training/train.py; weights: of the trained network; rounded: see Network; progress: called with the
+    number of words done since the last call.
     """
     network = registry.build(model, vocabulary)
     network.load_state_dict(weights, assign=True)  # on their device
+    network.rounded = rounded
     places = stopping_places(len(train), tokens)
     nats = -network.score(train, train[:0], mark, places, progress).astype(np.float64)
     perplexity = math.exp(nats.mean())
