@@ -13,13 +13,14 @@ from pathlib import Path
 import pandas as pd
 import torch
 
-from benchmarks import batches, by_hand, kneser_ney, parallel, race, records, sampling, scaling, scoring
+from benchmarks import batches, by_hand, kneser_ney, parallel, race, records, rounding, sampling, scaling, scoring
 from pipeline.reporting import style, views
 
 PARTS = {
     **race.PARTS,
     "records": records,
     "scoring": scoring,
+    "rounding": rounding,
     "scaling": scaling,
     "sampling": sampling,
     "parallel": parallel,
@@ -27,8 +28,8 @@ PARTS = {
     "by_hand": by_hand,
     "kneser_ney": kneser_ney,
 }
-# Measured only when named: one needs a tool that nothing here installs, the other Table 2's corpus.
-NAMED = {"kneser_ney", "race_large"}
+# Measured only when named: one needs a tool that nothing here installs, the others weights, or Table 2's corpus.
+NAMED = {"kneser_ney", "race_large", "rounding"}
 REPORT = Path("reports/benchmark.md")
 
 
