@@ -3,7 +3,6 @@
 import logging
 import shutil
 import time
-from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
@@ -21,7 +20,7 @@ from pipeline.core.common.stream import digest
 from pipeline.core.networks import registry
 from pipeline.core.training import training_perplexity
 from pipeline.core.training.train import Trained, train
-from pipeline.core.training.trainer import Epoch, Progress, Watch
+from pipeline.core.training.trainer import Progress
 from pipeline.data.corpus import Corpus, read_corpus
 from pipeline.data.files import read_array, read_json
 from pipeline.data.predictions import write_predictions
@@ -29,8 +28,8 @@ from pipeline.data.record import FILE, Record, check_corpus, describe, read
 from pipeline.running import app, checkpoint, tracking
 from pipeline.running.check_family import check_family
 from pipeline.running.processes import Ranks, joined
-from pipeline.running.progress import Bar
 from pipeline.running.stage import recorded
+from pipeline.running.training_watch import TrainingWatch
 
 STATE = "state.pt"  # the checkpoint at the end, from which a longer training can go on
 
@@ -137,64 +136,6 @@ def _is_trained(record: Record, out: Path, timing: Path, training: str) -> bool:
     """Whether `out` has the result of exactly this training, by the same code, from an earlier run of the grid."""
     complete = timing.is_file() and (out / FILE).is_file() and read(out) == record
     return complete and read_json(timing).get("training") == training and HydraConfig.get().mode == RunMode.MULTIRUN
-
-
-class TrainingWatch(Bar, Watch):
-    """Shows a training as a progress bar with a line for each epoch, logs the learning curve in MLflow, and writes the
-    checkpoint. For the methods see Watch and Watcher."""
-
-    def __init__(self, config: Train, ranks: Ranks, file: checkpoint.Checkpoint, run: tracking.Run):
-        super().__init__(config.name, visible=ranks.first)
-        self.kind = "with share" if config.recipe.stopping_share else "raw"  # of the validation perplexity
-        self.file = file
-        self.run = run
-        self.start = time.perf_counter()  # of the part of the work that is under way
-        self.saved = Progress()  # of the last checkpoint
-
-    def resume(self) -> dict | None:
-        state = self.file.read()
-        if state is not None:
-            self.saved = Progress(**state["progress"])
-            log.info("resuming after epoch %d, step %d", self.saved.epoch, self.saved.step)
-        return state
-
-    def begin(self, amount: int, title: str = "", done: int = 0) -> None:
-        self.bar.total = self.bar.n  # early stopping may have ended the part before
-        super().begin(amount, title, done)
-        self.start = time.perf_counter()
-
-    def advance(self, amount: int) -> None:
-        super().advance(amount)
-        if checkpoint.is_to_stop():
-            raise self._stopped()
-
-    def step(self, progress: Progress, words: int) -> None:
-        self.bar.update(words)
-        if progress.perplexity:
-            self.bar.set_postfix(epoch=progress.epoch + 1, training=f"{progress.perplexity:.1f}", refresh=False)
-
-    def epoch(self, epoch: Epoch) -> None:
-        log.info(
-            "epoch %d: training %.1f (running), validation %.1f (%s, on %s tokens of it)",
-            epoch.epoch,
-            epoch.train_perplexity,
-            epoch.valid_perplexity,
-            self.kind,
-            f"{epoch.valid_tokens:,}",
-        )
-        self.run.call(tracking.log_curve, self.run.id, self.saved.curve)  # has this epoch, since `save` came first
-
-    def save(self, state: dict) -> None:
-        self.file.write(state)
-        self.saved = Progress(**state["progress"])
-
-    def look(self, save: Callable[[], None]) -> None:
-        if self.file.tick(save):
-            raise self._stopped()
-
-    def _stopped(self) -> KeyboardInterrupt:
-        place = f"after epoch {self.saved.epoch}, step {self.saved.step}; the state is saved in {self.file.path}"
-        return KeyboardInterrupt(f"{place}; repeat the command to resume from there")
 
 
 def _state_of(config: Train, corpus: Corpus) -> Path:
