@@ -45,6 +45,7 @@ class Table(Keys):
         description="by the stage that makes them; the stages whose names begin with `train` have seeds"
     )
     mix: Mixed = Field(Mixed(networks=[], ways=[]), description="networks of which each is mixed in each way")
+    shown: list[Text] = Field([], description="stages of `models` that another table's file has; they only stand here")
     also: list[Text] = Field([], description="models of other tables that stand here too")
     also_by_seed: list[Text] = Field([], description="the same, with this table's seeds")
     rows: dict[str, Row] = Field({}, description="what the paper has, in its order")
@@ -87,7 +88,7 @@ class Table(Keys):
             for name in models:
                 place = f"{file}{stage}@{self.item}{name}"
                 seeded = {seed: f"{place}-{seed}" for seed in self.seeds}
-                stages[name] = seeded if stage.startswith("train") else {0: place}
+                stages[name] = seeded if stage.startswith("train") else {0: "" if stage in self.shown else place}
         for name in (f"{network}-{way}" for network in self.mix.networks for way in self.mix.ways):
             stages[name] = {seed: f"{file}{self.mix.stage}@{self.item}{name}-{seed}" for seed in self.seeds}
         for name in self.also:  # seed 0, or all seeds if it is mixed here
