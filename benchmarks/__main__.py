@@ -50,13 +50,13 @@ def race_text(runs: pd.DataFrame) -> str:
 
 
 def _verdict(model: str, lines: pd.DataFrame) -> str:
-    ended = lines[lines["with share"].notna()]
+    ended = lines[lines["valid_corrected"].notna()]
     ours, others = ended[ended["who"] == "ours"], ended[ended["who"] != "ours"]
     speed = race.speeds(lines)
     fastest = speed.drop("ours").idxmax()
     times = [speed.loc["ours", way] / speed.loc[fastest[way], way] for way in speed]
-    own_best = others.loc[others.groupby("who")["with share"].idxmin()].sort_values("with share")
-    best = ours.loc[ours["with share"].idxmin()]
+    own_best = others.loc[others.groupby("who")["valid_corrected"].idxmin()].sort_values("valid_corrected")
+    best = ours.loc[ours["valid_corrected"].idxmin()]
     behind, reached = own_best[own_best["times ours"] == 0], own_best[own_best["times ours"] > 0]
     said = [
         f"- **{model}: {times[0]:.2f} times the words a second of the fastest other** ({fastest.iloc[0]}) "
@@ -67,15 +67,15 @@ def _verdict(model: str, lines: pd.DataFrame) -> str:
         theirs = closest["s of the machine"]
         said.append(
             f"{closest['times ours']:.2f} times fewer machine-seconds than {closest['who']} takes to its own best "
-            f"perplexity, {closest['with share']:.1f}: {theirs:.1f} and {theirs / closest['times ours']:.1f} s; "
+            f"perplexity, {closest['valid_corrected']:.1f}: {theirs:.1f} and {theirs / closest['times ours']:.1f} s; "
             "more over the others that ours reaches."
         )
     if len(behind):
-        figures = behind[["who", "with share", "s of the machine"]].itertuples(index=False)
+        figures = behind[["who", "valid_corrected", "s of the machine"]].itertuples(index=False)
         named = [f"{who} ({perplexity:.1f} in {seconds:.1f} s)" for who, perplexity, seconds in figures]
         said.append(
-            f"**Not reached: the best perplexity of {', '.join(named)}**; ours comes to {best['with share']:.1f} in "
-            f"{best['s of the machine']:.1f} s."
+            f"**Not reached: the best perplexity of {', '.join(named)}**; ours comes to {best['valid_corrected']:.1f} "
+            f"in {best['s of the machine']:.1f} s."
         )
     return " ".join(said)
 

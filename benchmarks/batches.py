@@ -29,7 +29,7 @@ def epoch(batch: int) -> dict[str, float]:
     (line,) = trainer.progress.curve
     return {
         "words an update": batch,
-        "validation perplexity": line["valid_perplexity"],
+        "valid_raw": line["valid_perplexity"],
         "minutes of a core": seconds / 60,
     }
 

@@ -40,7 +40,7 @@ def ours(corpus: Corpus) -> dict:
     fitted = time.perf_counter()
     raw = {split: model.log_probabilities(corpus.before(split), corpus.ids(split)) for split in SPLITS}
     found = {"estimation, s": fitted - start, "reading, s": 0.0, "scoring, s": time.perf_counter() - fitted}
-    return found | {split: evaluation.perplexity(raw[split]) for split in SPLITS}
+    return found | {f"{split}_raw": evaluation.perplexity(raw[split]) for split in SPLITS}
 
 
 def kenlm(corpus: Corpus, lmplz: str, folder: Path) -> dict:
@@ -64,7 +64,8 @@ def kenlm(corpus: Corpus, lmplz: str, folder: Path) -> dict:
     }
     scored = time.perf_counter()
     found = {"estimation, s": fitted - start, "reading, s": read - fitted, "scoring, s": scored - read}
-    return found | {split: math.exp(-of_split[split] * math.log(10) / len(corpus.ids(split))) for split in SPLITS}
+    nats = {split: -of_split[split] * math.log(10) / len(corpus.ids(split)) for split in SPLITS}
+    return found | {f"{split}_raw": math.exp(nats[split]) for split in SPLITS}
 
 
 def run() -> pd.DataFrame:

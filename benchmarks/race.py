@@ -7,7 +7,7 @@ compiles counts. Both choices are then trained over several numbers of epochs, t
 contestant whose epochs take long has one choice, of all trials, and one number of epochs, or none: then its speed alone
 is shown (epochs: 0). row_adam has read our code.
 
-Perplexities are as each model gives them and with the share for unseen words, means of two seeds. A machine-second is a
+Perplexities are as each model gives them and corrected for unseen words, means of two seeds. A machine-second is a
 second of all cores, each of which trains a network. `s of the machine` is training alone at the contestant's pace: the
 median of three rounds in which all train for some seconds in turn, since a machine with other guests is not as fast in
 one hour as in the next. `as trained` is what the training took in its own hour. `times ours` is a line's machine-
@@ -128,7 +128,7 @@ def perform(run: Run, scored: str = "") -> dict:
     network, seconds = import_module(f"benchmarks.contestants.{run.who}").train(task)
     found = {"seconds": seconds, "words": len(places) * run.epochs, "each": _each(task), "MB": peak_memory_mb()}
     if not scored:
-        return found | {"raw": np.nan, "share": np.nan}
+        return found | {"raw": np.nan, "corrected": np.nan}
     tokens = SHAPES[run.model].tokens if scored == "end" else recipe.stopping_tokens
     return found | perplexities(network.eval(), corpus, shape.n, tokens)
 
@@ -142,7 +142,7 @@ def _each(task: Task) -> float:
 
 @torch.no_grad()
 def perplexities(network, corpus: setting.Ids, n: int, tokens: int | None) -> dict[str, float]:
-    """On all of validation, or on so many tokens as early stopping takes them: raw, with the share of unseen words."""
+    """On all of validation, or on so many tokens as early stopping takes them: raw, and corrected for unseen words."""
     place = stopping_places(len(corpus.valid), tokens)
     context, target = contexts(corpus.valid, corpus.train, n, corpus.mark)[place], corpus.valid[place]
     context, target = torch.from_numpy(context.astype(np.int64)), torch.from_numpy(target.astype(np.int64))
@@ -151,9 +151,9 @@ def perplexities(network, corpus: setting.Ids, n: int, tokens: int | None) -> di
         scored[place] = network.log_probabilities(context[place], target[place])
     raw, target = scored.numpy(), target.numpy()
     unseen = evaluation.unseen_words(corpus.train, corpus.words)
-    share = evaluation.fit_share(raw, target, unseen)
-    shared = evaluation.apply_share(raw, target, unseen, share)
-    return {"raw": evaluation.perplexity(raw), "share": evaluation.perplexity(shared)}
+    correction = evaluation.fit_correction(raw, target, unseen)
+    corrected = evaluation.apply_correction(raw, target, unseen, correction)
+    return {"raw": evaluation.perplexity(raw), "corrected": evaluation.perplexity(corrected)}
 
 
 def choose(who: str, model: str, choices: list[dict], seconds: float, speed: float) -> dict:
@@ -167,10 +167,11 @@ def choose(who: str, model: str, choices: list[dict], seconds: float, speed: flo
         runs = [(Run(who, model, choice, epochs, part), "stopping") for choice in choices]
         found = setting.in_processes(perform, runs, at_once=CORES)
         speed = np.mean([each["seconds"] / each["words"] for each in found])
-        best = np.argsort([each["share"] for each in found])[: len(choices) // 2]
+        best = np.argsort([each["corrected"] for each in found])[: len(choices) // 2]
         choices = [choices[each] for each in best]
         print(
-            f"{model}, {who}: {part:,} words by {epochs}, best {found[best[0]]['share']:.1f} {choices[0]}", flush=True
+            f"{model}, {who}: {part:,} words by {epochs}, best {found[best[0]]['corrected']:.1f} {choices[0]}",
+            flush=True,
         )
     return choices[0]
 
@@ -199,7 +200,7 @@ def measure(who: str, model: str) -> pd.DataFrame:
 
 
 def _line(epochs: int, found: pd.DataFrame) -> pd.DataFrame:
-    mean = found[["raw", "share", "seconds", "words"]].mean(skipna=False)
+    mean = found[["raw", "corrected", "seconds", "words"]].mean(skipna=False)
     return pd.DataFrame([{"epochs": epochs, **mean, "MB": found["MB"].max()}])
 
 
@@ -251,8 +252,8 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
             "rate": runs["rate"].where(trained),
             "dropout": runs["dropout"].where(trained),
             "weight decay": runs["weight_decay"].where(trained),
-            "raw": runs["raw"],
-            "with share": runs["share"],
+            "valid_raw": runs["raw"],
+            "valid_corrected": runs["corrected"],
             "s of the machine": (runs["once"] + runs["words"] * runs["pace"]).where(trained) / CORES,
             "as trained": runs["seconds"].where(trained) / CORES,
             "words/s of the machine": CORES / runs["pace"],
@@ -263,9 +264,9 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
     ours = shown[shown["who"] == "ours"]
 
     def ahead(line: pd.Series) -> float:
-        if pd.isna(line["with share"]):
+        if pd.isna(line["valid_corrected"]):
             return np.nan
-        reach = ours[(ours["model"] == line["model"]) & (ours["with share"] <= line["with share"])]
+        reach = ours[(ours["model"] == line["model"]) & (ours["valid_corrected"] <= line["valid_corrected"])]
         return line["s of the machine"] / reach["s of the machine"].min() if len(reach) else 0.0
 
     return shown.assign(**{"times ours": shown.apply(ahead, axis=1)}).set_index(["model", "who", "epochs"])

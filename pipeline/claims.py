@@ -18,12 +18,12 @@ from pipeline.config.claims import Claim, Claims, Epochs, Falling, Pair
 from pipeline.config.tables import Row, Table
 from pipeline.core.common.errors import InputError
 from pipeline.data.corpus import Corpus, read_corpus
-from pipeline.data.predictions import READINGS
+from pipeline.data.predictions import EVALUATIONS
 from pipeline.reporting import claims_text, resampling
 from pipeline.reporting.table import EVAL_SPLITS, folders_of, shape
 from pipeline.running import app
 
-CASES = list(itertools.product(EVAL_SPLITS, READINGS))  # in which a claim is judged
+CASES = list(itertools.product(EVAL_SPLITS, EVALUATIONS))  # in which a claim is judged
 
 log = logging.getLogger(__name__)
 
@@ -68,11 +68,11 @@ class Models:
         folders = self.folders(name)
         return len(folders) if shape(folders[0], self.table.predictions)["model"] == "network" else math.nan
 
-    def best(self, names: list[str], reading: str = "raw") -> str:
+    def best(self, names: list[str], evaluation: str = "raw") -> str:
         """The model with the lowest validation perplexity, geometric mean over seeds."""
         if len(names) == 1:
             return names[0]
-        return max(names, key=lambda name: self.sums(name, READINGS[reading].format("valid")).mean(0).sum())
+        return max(names, key=lambda name: self.sums(name, EVALUATIONS[evaluation].format("valid")).mean(0).sum())
 
     def sums(self, name: str, array: str) -> np.ndarray:
         """Log-probability of each text by each seed, (seeds, texts). array: such as raw/valid."""
@@ -87,30 +87,30 @@ class Models:
 
 
 def judge(claim: Claim, models: Models) -> list[dict]:
-    """One line per split and evaluation (`reading`): the measured ratio, the bounds, and the verdict."""
+    """One line per split and evaluation (`evaluation`): the measured ratio, the bounds, and the verdict."""
     lines = []
-    for split, reading in CASES:
+    for split, evaluation in CASES:
         better, than = (
-            models.best(names, reading if claim.by_reading else "raw") for names in (claim.better, claim.than)
+            models.best(names, evaluation if claim.by_evaluation else "raw") for names in (claim.better, claim.than)
         )
         paper, low, high = printed_gain(claim, models.table.rows, split)
         least, most = {"better": (0, math.inf), "as much": (low, math.inf), "at most": (-math.inf, high)}[claim.kind]
-        line = claim.model_dump() | measure(better, than, split=split, reading=reading, models=models)
+        line = claim.model_dump() | measure(better, than, split=split, evaluation=evaluation, models=models)
         bounds = {"paper": paper, "least": least, "most": most}
         holds = verdict(line["low"], line["high"], least=least, most=most)
         lines.append(line | bounds | {"holds": holds})
     return lines
 
 
-def measure(better: str, than: str, split: str, reading: str, models: Models) -> dict:
+def measure(better: str, than: str, split: str, evaluation: str, models: Models) -> dict:
     """Our gain: the perplexity of `than` over that of `better`, less 1, with its interval. seeds: of the two models'
     numbers of seeds the smaller."""
-    array = READINGS[reading].format(split)
+    array = EVALUATIONS[evaluation].format(split)
     parts = models.parts[split]
     ratio = resampling.ratio_of_seeds(
         models.sums(than, array), models.sums(better, array), parts.tokens, few=not parts.are_texts
     )
-    case = {"better": better, "than": than, "split": split, "reading": reading}
+    case = {"better": better, "than": than, "split": split, "evaluation": evaluation}
     figures = {"ours": ratio.value - 1, "low": ratio.low - 1, "high": ratio.high - 1}
     return case | figures | {"seeds": np.fmin(models.seeds(better), models.seeds(than))}
 
@@ -192,8 +192,8 @@ def curve_line(claim: Epochs | Falling, asks: str, finding: str, holds: str) -> 
 def compare(pair: Pair, models: Models) -> list[dict]:
     """One line per split and evaluation, without a verdict."""
     return [
-        pair.model_dump() | measure(pair.better, pair.than, split=split, reading=reading, models=models)
-        for split, reading in CASES
+        pair.model_dump() | measure(pair.better, pair.than, split=split, evaluation=evaluation, models=models)
+        for split, evaluation in CASES
     ]
 
 

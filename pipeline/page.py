@@ -148,7 +148,7 @@ def styled(cell: str) -> Markup:
 
 def head_of(column: str) -> str:
     """A column's head in words: validation, not valid."""
-    return re.sub(r"\b(valid|train)\b", lambda split: SPLIT_NAMES[split[0]], column.replace("with s", "with\u00a0s"))
+    return re.sub(r"\b(valid|train)\b", lambda split: SPLIT_NAMES[split[0]], column)
 
 
 def sections_of(text: str) -> list[tuple[str, str, Markup]]:

@@ -22,7 +22,7 @@ from pipeline.reporting import costs, table, views
 from pipeline.reporting.views import VIEWS, laid_out, markdown
 from pipeline.running import app
 
-SHARES = (2, 4, 5)  # per cent by which a row may differ from the paper's figure, up or down
+WITHIN = (2, 4, 5)  # per cent by which a row may differ from the paper's figure, up or down
 SIZES = ["n", "c", "h", "m"]
 
 log = logging.getLogger(__name__)
@@ -63,8 +63,8 @@ def main(config: Replication) -> None:
 
 def side_by_side(trainings: dict[str, pd.DataFrame], also: list[str]) -> pd.DataFrame:
     """One line for each row that the paper prints, and for each row in `also`. Columns: raw perplexity on validation
-    and test, the paper's and each training's; and `_over`, ours over the paper's. N-grams have the same figures in the
-    columns of all trainings.
+    and test, the paper's and each training's; and `_raw_over`, ours over the paper's. N-grams have the same figures in
+    the columns of all trainings.
 
     trainings: the rows of each training, by the prefix of its columns.
     """
@@ -75,16 +75,16 @@ def side_by_side(trainings: dict[str, pd.DataFrame], also: list[str]) -> pd.Data
         columns[f"paper_{split}"] = rows[f"paper_{split}"]
         for prefix, frame in trainings.items():
             columns[f"{prefix}_{split}_raw"] = frame[f"{split}_raw"].reindex(rows.index)
-            columns[f"{prefix}_{split}_over"] = columns[f"{prefix}_{split}_raw"] / rows[f"paper_{split}"]
+            columns[f"{prefix}_{split}_raw_over"] = columns[f"{prefix}_{split}_raw"] / rows[f"paper_{split}"]
     return pd.DataFrame(columns)
 
 
 def agreement(trainings: dict[str, pd.DataFrame], labels: dict[str, str], baselines: dict[str, str]) -> pd.DataFrame:
     """How many rows agree with the paper: one line for each training's networks and mixtures, one for the n-grams.
 
-    - `<split>_<share>`: rows within so many per cent of the paper's figure, that is, ours over it lies between
-      1 / (1 + share) and 1 + share;
-    - `<split>_to_<n-gram>`: networks and mixtures whose ratio to that n-gram matches or beats the paper's;
+    - `<split>_raw_within_<per cent>`: rows within so many per cent (p) of the paper's figure: ours over it lies between
+      1 / (1 + p / 100) and 1 + p / 100;
+    - `<split>_raw_match_<n-gram>`: networks and mixtures whose ratio to that n-gram matches or beats the paper's;
     - `of`: rows in total.
 
     labels: of the trainings; baselines: our n-grams, by the name in their columns.
@@ -101,11 +101,11 @@ def agreement(trainings: dict[str, pd.DataFrame], labels: dict[str, str], baseli
                 ours = part[f"{split}_raw"]
                 paper = part[f"paper_{split}"]
                 deviation = np.log(ours / paper).abs()
-                line |= {f"{split}_{share}": (deviation <= np.log1p(share / 100)).sum() for share in SHARES}
+                line |= {f"{split}_raw_within_{part}": (deviation <= np.log1p(part / 100)).sum() for part in WITHIN}
                 if model == "network":
                     for key, ngram in ngrams.items():
                         bound = paper / rows.loc[ngram, f"paper_{split}"]
-                        line[f"{split}_to_{key}"] = (ours / rows.loc[ngram, f"{split}_raw"] <= bound).sum()
+                        line[f"{split}_raw_match_{key}"] = (ours / rows.loc[ngram, f"{split}_raw"] <= bound).sum()
             lines.append(line)
     counts = pd.DataFrame(lines).drop_duplicates("rows").set_index("rows")  # n-grams are the same in all trainings
     return counts.astype(dict.fromkeys(counts.columns.drop("training"), "Int64"))
@@ -113,12 +113,13 @@ def agreement(trainings: dict[str, pd.DataFrame], labels: dict[str, str], baseli
 
 def comparisons(trainings: dict[str, pd.DataFrame], paper_comparisons: list[Comparison]) -> pd.DataFrame:
     """The comparisons that the paper makes in words, one line each: the gain of `better` over `than`, by the paper's
-    figures and by each training's. A gain is the perplexity of `than` over that of `better`, less 1."""
+    figures (`paper_<split>_gain`) and by each training's (`<training>_<split>_raw_gain`). A gain is the perplexity of
+    `than` over that of `better`, less 1."""
     first = next(iter(trainings.values()))  # the paper's figures are the same in all
     lines = {}
     for comparison in paper_comparisons:
         lines[comparison.says] = {
-            f"{source}_{split}": gain(comparison, rows, split=split, prefix=prefix, suffix=suffix)
+            f"{source}_{split}{suffix}_gain": gain(comparison, rows, split=split, prefix=prefix, suffix=suffix)
             for split in table.EVAL_SPLITS
             for source, rows, prefix, suffix in (
                 ("paper", first, "paper_", ""),
@@ -151,7 +152,7 @@ def training(registry: Tables, rows: dict[str, pd.DataFrame], reports: Path) -> 
     """The networks whose training perplexity the paper prints, one line per training and network.
 
     - `epoch`: the best epoch on validation, whose weights are kept;
-    - `train_raw`: exact training perplexity after that epoch, with its standard error (`train_se`);
+    - `train_raw`: exact training perplexity after that epoch, with its standard error (`train_raw_se`);
     - `train_running`: training perplexity summed up while that epoch trained;
     - `_over`: these two, and validation perplexity, over the paper's figures.
     """
@@ -166,8 +167,8 @@ def training(registry: Tables, rows: dict[str, pd.DataFrame], reports: Path) -> 
         part = pd.DataFrame({"table": name, "training": registry[name].short, "row": networks["row"]})
         part["epoch"] = best_epochs["epoch"]
         part["paper_train"] = networks["paper_train"]
-        part["train_raw"] = networks["train"]
-        part["train_se"] = networks["train_se"]
+        part["train_raw"] = networks["train_raw"]
+        part["train_raw_se"] = networks["train_raw_se"]
         part["train_running"] = best_epochs["train_perplexity"]
         for column in ("train_raw", "train_running"):
             part[f"{column}_over"] = part[column] / part["paper_train"]

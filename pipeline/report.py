@@ -18,8 +18,8 @@ from pipeline.reporting.views import VIEWS, laid_out, latex, markdown
 from pipeline.running import app
 
 TERMS = (
-    "Figures without a name are raw: as the models give them, which is what the paper reads. `with share`: after the "
-    "last step for words that training never shows, whose share is fitted on validation."
+    "Figures without a name are raw: as the models give them, which is what the paper prints. `corrected`: corrected "
+    "for unseen words, those that training never shows; the correction is fitted on validation."
 )
 SEVERAL_SEEDS = "Networks: means over seeds, ± their standard deviation."
 ONE_SEED = "Networks: one seed."
@@ -28,15 +28,16 @@ SAMPLED = (
     "their standard error."
 )
 OPTIMISTIC = (
-    "Validation figures are optimistic: recipe, stopping, mixture weights and the share for unseen words were chosen "
-    "there."
+    "Validation figures are optimistic: recipe, stopping, mixture weights and the unseen-word correction were "
+    "chosen there."
 )
 OTHER_CORPUS = (
     "The paper's figures are of another corpus than ours: perplexities of the two can't be compared, ratios of models "
     "on the same tokens can."
 )
 # The ends of the ratios' intervals get new names, so that the view shows them in columns of their own.
-INTERVALS = {"valid_low": "valid_from", "valid_high": "valid_to", "test_low": "test_from", "test_high": "test_to"}
+ENDS = {"low": "from", "high": "to"}
+INTERVALS = {f"{split}_raw_ratio_{end}": f"{split}_{name}" for split in table.EVAL_SPLITS for end, name in ENDS.items()}
 # Word classes are shown as a sample, spread evenly from the most to the least frequent class.
 CLASSES = 16  # classes shown
 SMALLEST = 4  # words in the smallest class that is shown
@@ -82,7 +83,7 @@ def main(config: Report) -> None:
         (out / "classes.md").write_text(text, encoding="utf-8")
     seeds = SEVERAL_SEEDS if len(settings.seeds) > 1 else ONE_SEED
     notes = [f"Networks trained by {settings.training}.", TERMS, seeds]
-    notes += [SAMPLED] * bool(rows["train_se"].notna().any())
+    notes += [SAMPLED] * bool(rows["train_raw_se"].notna().any())
     notes += filter(None, [settings.note, OTHER_CORPUS if compares and not settings.same_corpus else ""])
     same_corpus = settings.same_corpus
     views = list(views_of(main_rows, extra, ratios=ratios, rows=rows, compares=compares, same_corpus=same_corpus))

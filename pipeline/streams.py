@@ -90,11 +90,11 @@ def perplexities(
 ) -> pd.DataFrame:
     """The paper's row, then one row per interpretation: name, and for each n-gram, such as kn3-srilm,
 
-    - `kn3-srilm_valid` and so on: its raw perplexity on each split for which the paper prints one;
+    - `kn3-srilm_valid_raw` and so on: its perplexity on each split for which the paper prints one;
     - `kn3-srilm_ratio`: its perplexity on validation over that on test;
     - `kn3-srilm_off`: its largest absolute deviation from the paper's figures, of validation and test.
     """
-    figures = {f"{name}_{split}": getattr(paper.rows[name], split) for name in ngrams for split in SPLITS}
+    figures = {f"{name}_{split}_raw": getattr(paper.rows[name], split) for name in ngrams for split in SPLITS}
     rows = [{"name": PAPER} | {key: value for key, value in figures.items() if value is not None}]
     for choice in interpretations:
         words, ids, _ = encode(texts, choice, corpus.rare)
@@ -103,8 +103,8 @@ def perplexities(
         row = {"name": choice.name}
         for name, ngram in ngrams.items():
             model = make(ngram, Source(splits["train"], splits["valid"], words))
-            for split in (split for split in SPLITS if f"{name}_{split}" in rows[0]):
-                row[f"{name}_{split}"] = perplexity(model.log_probabilities(before(splits, split), splits[split]))
+            for split in (split for split in SPLITS if f"{name}_{split}_raw" in rows[0]):
+                row[f"{name}_{split}_raw"] = perplexity(model.log_probabilities(before(splits, split), splits[split]))
         rows.append(row)
         log.info("%s: %s", choice.name, ", ".join(f"{key} {value:.1f}" for key, value in row.items() if key != "name"))
     return _with_comparisons(pd.DataFrame(rows), [*ngrams])
@@ -113,8 +113,8 @@ def perplexities(
 def _with_comparisons(frame: pd.DataFrame, ngrams: Sequence[str]) -> pd.DataFrame:
     """The frame with the columns `_ratio` and `_off` of each n-gram; the paper's row is the first."""
     for name in ngrams:
-        figures = frame[[f"{name}_valid", f"{name}_test"]]
-        frame[f"{name}_ratio"] = frame[f"{name}_valid"] / frame[f"{name}_test"]
+        figures = frame[[f"{name}_valid_raw", f"{name}_test_raw"]]
+        frame[f"{name}_ratio"] = frame[f"{name}_valid_raw"] / frame[f"{name}_test_raw"]
         frame[f"{name}_off"] = (figures / figures.iloc[0] - 1).abs().max(axis=1)
     return frame
 

@@ -48,7 +48,8 @@ def lines(config: Timeline) -> pd.DataFrame:
     costs_of_items = costs.read(reports / "costs.csv")
     if config.yardstick not in first.index:
         raise InputError(f"yardstick={config.yardstick}: choose a row of {registry[config.of[0]].csv}")
-    figure_columns = [f"{split}{end}" for split in table.EVAL_SPLITS for end in ("_raw", "_raw_sd", "", "_sd")]
+    evaluated = [key for key in table.EVALUATED if key != "corrected_seen"]
+    figure_columns = [f"{split}_{key}" for split in table.EVAL_SPLITS for key in evaluated]
     parts = []
     for name, rows in tables.items():
         settings = registry[name]
@@ -62,15 +63,15 @@ def lines(config: Timeline) -> pd.DataFrame:
         part["row"] += f", {settings.short}" if settings.short else ""
         for key in ("year", "source", "kind", "step"):
             part[key] = [getattr(row, key) for row in dated_rows.values()]
-        for split, ratio in (("valid", f"valid_to_{config.yardstick}"), ("test", f"to_{config.yardstick}")):
-            part[f"{split}_ratio"] = part[f"{split}_raw"] / first.loc[config.yardstick, f"{split}_raw"]
+        for split in table.EVAL_SPLITS:
+            part[f"{split}_raw_ratio"] = part[f"{split}_raw"] / first.loc[config.yardstick, f"{split}_raw"]
             for end in table.ENDS:
-                part[f"{split}_ratio_{end}"] = rows.get(f"{ratio}_{end}", np.nan)
+                part[f"{split}_raw_ratio_{end}"] = rows.get(f"{split}_raw_to_{config.yardstick}_{end}", np.nan)
         parts.append(part.rename(index={name: row.point or name for name, row in dated_rows.items()}))
-    ratios = [f"{split}_ratio{end}" for split in table.EVAL_SPLITS for end in ("", "_low", "_high")]
+    ratios = [f"{split}_raw_ratio{end}" for split in table.EVAL_SPLITS for end in ("", "_low", "_high")]
     models = pd.concat(parts)[["row", "year", "source", "kind", "seeds", *EFFORT, *figure_columns, "step", *ratios]]
     models = models.astype({"parameters": "Int64", "trials": "Int64"}).round({"minutes": 1})
-    return models.sort_values(["year", "test"], ascending=[True, False], kind="stable")
+    return models.sort_values(["year", "test_corrected"], ascending=[True, False], kind="stable")
 
 
 def trials(reports: Path, grid: str) -> int:
@@ -85,12 +86,13 @@ def steps(models: pd.DataFrame) -> pd.DataFrame:
     """The way from the first model to the best, over the models that end a step: their perplexity, corrected for unseen
     words, and each step's share of the way in the logarithm of perplexity."""
     # By perplexity, not by year: the recipe of an earlier model may have a later year.
-    ends = models[models["step"] != ""].sort_values("valid", ascending=False, kind="stable")
+    ends = models[models["step"] != ""].sort_values("valid_corrected", ascending=False, kind="stable")
     path = pd.concat([models.iloc[:1], ends])
     frame = pd.DataFrame({"what": ends["step"], "from": path["row"].to_numpy()[:-1], "to": ends["row"]})
     for split in table.EVAL_SPLITS:
-        gains = -np.diff(np.log(path[split]))
-        frame = frame.assign(**{split: ends[split], f"{split}_share": gains / gains.sum()})
+        column = f"{split}_corrected"
+        gains = -np.diff(np.log(path[column]))
+        frame = frame.assign(**{column: ends[column], f"{column}_share": gains / gains.sum()})
     return frame
 
 

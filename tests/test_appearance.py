@@ -35,17 +35,19 @@ def test_a_text_that_is_no_prose_is_described(tmp_path, form, says):
 
 def grid(**columns) -> pd.DataFrame:
     """A grid's table, as a multirun collects it."""
-    size = len(columns["valid"])
+    size = len(columns["valid_corrected"])
     return pd.DataFrame({"job": range(size)} | columns | {"failure": [""] * size})
 
 
 def test_a_grid_over_one_key_shows_each_value_and_each_seed():
-    table = grid(seed=[0, 1] * 3, **{"recipe.rate": ["1e-3", "1e-3", "2e-3", "2e-3", "4e-3", "4e-3"]}, valid=range(6))
+    table = grid(
+        seed=[0, 1] * 3, **{"recipe.rate": ["1e-3", "1e-3", "2e-3", "2e-3", "4e-3", "4e-3"]}, valid_corrected=range(6)
+    )
     drawing = figures.search(table)
     assert all(f">{text}<" in drawing for text in ("1e-3", "2e-3", "4e-3", "recipe.rate", "validation perplexity"))
     assert drawing.count("<use ") >= 6  # a mark for each job
 
 
 def test_a_grid_over_seeds_alone_has_no_picture():
-    assert figures.search(grid(seed=[0, 1], valid=[2.0, 3.0])) == ""
-    assert figures.search(grid(model=["mlp1"], valid=[2.0])) == ""
+    assert figures.search(grid(seed=[0, 1], valid_corrected=[2.0, 3.0])) == ""
+    assert figures.search(grid(model=["mlp1"], valid_corrected=[2.0])) == ""

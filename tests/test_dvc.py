@@ -143,7 +143,7 @@ DECIDING = {
     "ngrams/kneser_ney.py": ("FIXED = (0.5,", "FIXED = (0.6,", COUNTED),  # discounts
     "ngrams/bins.py": ("(1 + frequency)", "(2 + frequency)", COUNTED),
     "families/lstm.py": ("batch_first=True", "batch_first=bool(1)", STREAMS),
-    "common/evaluation.py": ("share == 0", "share <= 0", COMPUTED),  # the correction for unseen words
+    "common/evaluation.py": ("correction == 0", "correction <= 0", COMPUTED),  # the correction for unseen words
 }
 
 

@@ -1,4 +1,4 @@
-"""Perplexity, mixtures by EM, and the share for words that training never shows."""
+"""Perplexity, mixtures by EM, and the correction for unseen words."""
 
 import numpy as np
 import pytest
@@ -60,23 +60,23 @@ def test_with_the_share_probabilities_still_sum_to_one():
     """Over the whole vocabulary: sum_w P'(w) = 1, each unseen word gets the same on top."""
     p = RANDOM.dirichlet(np.ones(20))
     unseen = np.arange(20) >= 17
-    treated = np.exp(evaluation.apply_share(np.log(p), np.arange(20), unseen, 0.1))
+    treated = np.exp(evaluation.apply_correction(np.log(p), np.arange(20), unseen, 0.1))
     assert treated.sum() == pytest.approx(1, abs=1e-6)
     assert treated[:17] == pytest.approx(0.9 * p[:17], rel=1e-5)
     assert treated[17:] == pytest.approx(0.9 * p[17:] + 0.1 / 3, rel=1e-5)
 
 
-def test_the_share_is_the_rate_of_unseen_words_where_the_model_gives_them_nothing():
+def test_the_correction_is_the_rate_of_unseen_words_where_the_model_gives_them_nothing():
     ids = np.array([0] * 90 + [1] * 10)
     raw = np.where(ids == 1, -60.0, -1.0)
     unseen = np.array([False, True])
-    assert evaluation.fit_share(raw, ids, unseen) == pytest.approx(0.1, abs=1e-4)
+    assert evaluation.fit_correction(raw, ids, unseen) == pytest.approx(0.1, abs=1e-4)
 
 
-def test_no_unseen_words_no_share():
+def test_no_unseen_words_no_correction():
     raw = np.array([-1.0, -2.0])
-    assert evaluation.fit_share(raw, np.array([0, 1]), np.array([False, False])) == 0
-    assert evaluation.apply_share(raw, np.array([0, 1]), np.array([False, False]), 0.0) is raw
+    assert evaluation.fit_correction(raw, np.array([0, 1]), np.array([False, False])) == 0
+    assert evaluation.apply_correction(raw, np.array([0, 1]), np.array([False, False]), 0.0) is raw
 
 
 def test_unseen_words_are_those_that_training_never_shows():

@@ -108,13 +108,15 @@ def test_the_sections_have_left_what_the_page_promises(checkout):
     """A table of one's own from two files, a corpus by a reader of one's own, a column, a command, a mixture."""
     table = pd.read_csv(checkout / "reports" / "novel" / "novel.csv", index_col="name")
     assert set(table.index) == {"narrow", "lowrank", "rectified", "narrow-learned", "interpolated3", "kn3"}
-    assert (table["valid"] > 1).all() and table.loc["narrow-learned", "valid"] < table.loc["interpolated3", "valid"]
+    assert (table["valid_corrected"] > 1).all() and table.loc["narrow-learned", "valid_corrected"] < table.loc[
+        "interpolated3", "valid_corrected"
+    ]
     written = [(checkout / "conf" / group / "novel.yaml").read_text().splitlines() for group in ("corpus", "table")]
     assert sum(map(len, written)) <= 30
     corpus, columns = (read_json(checkout / folder / "counts.json") for folder in ("data/novel", "outputs/columns"))
     assert columns["paragraphs"] == corpus["paragraphs"] and columns["tokens"] > 9000
-    best = pd.read_csv(checkout / "outputs" / "report" / "novel.csv", index_col="name")["valid_best"]
-    assert best.to_dict() == table["valid"].to_dict()  # of one seed
+    best = pd.read_csv(checkout / "outputs" / "report" / "novel.csv", index_col="name")["valid_corrected_best"]
+    assert best.to_dict() == table["valid_corrected"].to_dict()  # of one seed
     frequent = pd.read_csv(checkout / "frequent.csv")
     assert len(frequent) == 5 and frequent["count"].is_monotonic_decreasing
     assert read_json(checkout / "outputs" / "mixture" / "run.json")["name"] == "narrow+interpolated3+unigram"

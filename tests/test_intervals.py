@@ -38,25 +38,29 @@ def test_each_model_has_its_perplexity_and_its_ratio(made, few):
     corpus, models = read_corpus(few), table_of(made)
     table = intervals.build(models, corpus)
     values = [perplexity(np.load(made / f"a/{seed}/raw/test.npy")) for seed in (0, 1)]
-    assert table.loc["a", "perplexity"] == pytest.approx(np.sqrt(np.prod(values)), rel=1e-5)  # seeds: geometric mean
+    assert table.loc["a", "test_raw"] == pytest.approx(np.sqrt(np.prod(values)), rel=1e-5)  # seeds: geometric mean
     assert table["seeds"].to_dict() == {"a": 2, "b": 1}
-    assert table.loc["b", "to_b"] == 1 and table.loc["b", "to_b_high"] == 1
-    assert table.loc["a", "to_b"] == pytest.approx(
-        table.loc["a", "perplexity"] / table.loc["b", "perplexity"], abs=1e-5
+    assert table.loc["b", "test_raw_to_b"] == 1 and table.loc["b", "test_raw_to_b_high"] == 1
+    assert table.loc["a", "test_raw_to_b"] == pytest.approx(
+        table.loc["a", "test_raw"] / table.loc["b", "test_raw"], abs=1e-5
     )
-    assert (table["low"] <= table["perplexity"]).all() and (table["perplexity"] <= table["high"]).all()
-    assert table.loc["a", "valid_to_b"] == pytest.approx(table.loc["a", "valid"] / table.loc["b", "valid"], abs=1e-5)
-    assert (table["valid_to_b_low"] <= table["valid_to_b"]).all()
+    assert (table["test_raw_low"] <= table["test_raw"]).all() and (table["test_raw"] <= table["test_raw_high"]).all()
+    assert table.loc["a", "valid_raw_to_b"] == pytest.approx(
+        table.loc["a", "valid_raw"] / table.loc["b", "valid_raw"], abs=1e-5
+    )
+    assert (table["valid_raw_to_b_low"] <= table["valid_raw_to_b"]).all()
     valid = [perplexity(np.load(made / f"a/{seed}/raw/valid.npy")) for seed in (0, 1)]
-    assert table.loc["a", "valid"] == pytest.approx(np.sqrt(np.prod(valid)), rel=1e-5)
-    assert (table["valid_low"] <= table["valid"]).all() and (table["valid"] <= table["valid_high"]).all()
+    assert table.loc["a", "valid_raw"] == pytest.approx(np.sqrt(np.prod(valid)), rel=1e-5)
+    assert (table["valid_raw_low"] <= table["valid_raw"]).all() and (
+        table["valid_raw"] <= table["valid_raw_high"]
+    ).all()
 
     genres = intervals.genres(models, corpus)
     assert genres["tokens"].groupby("split").sum().to_dict() == {name: len(corpus.ids(name)) for name in SPLITS}
     # over all genres of a split, weighted by tokens, the log-perplexities give the whole
     test = genres.loc["test"]
     whole = np.exp((np.log(test["b"]) * test["tokens"]).sum() / test["tokens"].sum())
-    assert whole == pytest.approx(table.loc["b", "perplexity"], rel=1e-5)
+    assert whole == pytest.approx(table.loc["b", "test_raw"], rel=1e-5)
     assert genres.loc["train", "a"].to_numpy() == pytest.approx(np.exp(4), rel=1e-4)  # raw, of the first seed
     assert genres.loc["train", "b"].isna().all()
 

@@ -39,7 +39,7 @@ def test_a_model_by_name_gives_what_its_stage_wrote(results, few, name):
     corpus = read_corpus(few)
     model = Model(name, corpus, tables(results), results / "clusters" / "brown")
     log_p = model.raw.log_probabilities(corpus.valid, corpus.test)
-    for array, own in {"raw/test": log_p, "test": model.with_share(log_p, corpus.test)}.items():
+    for array, own in {"raw/test": log_p, "test": model.correct(log_p, corpus.test)}.items():
         assert own == pytest.approx(read_predictions(model.folder, array, len(corpus.test)), abs=1e-5)
     before = corpus.valid[:1000].astype(np.int64)
     every = model.raw.next(before)
@@ -182,7 +182,7 @@ def test_commands_and_python_give_the_same_figures(command, results, few, tmp_pa
     (tmp_path / "text.txt").write_text(text)
     monkeypatch.chdir(tmp_path)
     each = json.loads(command("score", "mlp9", "--by-line", "--no-marks", "--format", "json", "text.txt").stdout)
-    assert [row["words"] for row in each["rows"]] == [5, 5] and each["figures"] == "with share, without marks"
+    assert [row["words"] for row in each["rows"]] == [5, 5] and each["figures"] == "corrected, without marks"
     given = ("mlp9", "kn3", "--by-line", "--no-marks", "--format", "json", "--count", "4")
     both = json.loads(command("compare", *given, text=text).stdout)
     assert both["perplexity of mlp9"] == each["perplexity"] and both["words"] == 10

@@ -18,7 +18,7 @@ from pipeline.running.app import ROOT
 from pipeline.webpage import tables
 
 REPORTS = ROOT / "reports"
-EACH = [(split, reading) for split in ("valid", "test") for reading in ("raw", "with share")]
+EACH = [(split, evaluation) for split in ("valid", "test") for evaluation in ("raw", "corrected")]
 COSTS = """table,stage,item,seconds,words_per_second,peak_memory_mb
 table1,mix,mix-mlp1-mixed-0,6.0,,
 table1,train,train-mlp1-0,600.0,9000.0,512.4
@@ -171,7 +171,7 @@ def test_every_long_table_is_folded_but_the_first_which_is_the_result(written, s
 
 
 def test_the_claims_and_their_totals_are_those_of_the_files(written, shown):
-    """Both splits and both readings, and what learning curves decide; each claim is there in words."""
+    """Both splits and both evaluations, and what learning curves decide; each claim is there in words."""
     text = written.read_text(encoding="utf-8")
     totals = {row[0]: row[1:] for row in shown["Claims of the papers: how many hold, of how many"]}
     for name, listed in read_tables(ROOT / "conf" / "table").items():
@@ -179,7 +179,7 @@ def test_the_claims_and_their_totals_are_those_of_the_files(written, shown):
         if not files[0].is_file():
             continue
         claims = pd.read_csv(files[0])
-        judged = [claims[claims["split"].eq(split) & claims["reading"].eq(reading)] for split, reading in EACH]
+        judged = [claims[claims["split"].eq(split) & claims["evaluation"].eq(evaluation)] for split, evaluation in EACH]
         judged += [pd.read_csv(file) for file in files[1:] if file.is_file()]
         counts = []
         for verdicts in (part["holds"].tolist() for part in judged):
@@ -225,7 +225,7 @@ def test_costs_are_gathered_from_what_ran_here_and_have_a_line_a_stage_of_each_t
 
 
 def test_a_figure_is_the_same_for_the_same_data_and_takes_the_colour_of_the_text():
-    table = pd.DataFrame({"model.n": [2, 3, 2, 3], "model.h": [0, 0, 9, 9], "valid": [300.0, 280, 290, 260]})
+    table = pd.DataFrame({"model.n": [2, 3, 2, 3], "model.h": [0, 0, 9, 9], "valid_corrected": [300.0, 280, 290, 260]})
     one, two = (figures.maps({"direct": table}, "model.n", "model.h") for _ in range(2))
     assert one == two and "currentColor" in one and style.INK not in one
     ids = set(re.findall(r'id="([^"]+)"', style.inline(one, "grid")))
@@ -236,13 +236,15 @@ def test_a_figure_is_the_same_for_the_same_data_and_takes_the_colour_of_the_text
 def test_a_search_is_a_map_of_two_values_or_lines_through_more():
     settings = itertools.product(["1e-3", "2e-4"], ["10", "5"])
     lines = [(str(job), *setting, 300.0 + 10 * job, 280.0) for job, setting in enumerate(settings)]
-    table = pd.DataFrame(lines, columns=["job", "rate", "size", "valid", "valid_seen"])
+    table = pd.DataFrame(lines, columns=["job", "rate", "size", "valid_corrected", "valid_corrected_seen"])
     two = figures.search(table)
     assert two.index("2e-4") < two.index("1e-3") and ">320<" in two  # by size, not by letters
-    three = figures.search(table.assign(direct=["yes", "no", "yes", "no"])[[*table.columns[:3], "direct", "valid"]])
+    three = figures.search(
+        table.assign(direct=["yes", "no", "yes", "no"])[[*table.columns[:3], "direct", "valid_corrected"]]
+    )
     assert "direct" in three and "300.0" in three and "330.0" in three
     seeds = figures.over_seeds(table.rename(columns={"size": "seed"}))
-    assert seeds["valid"].tolist() == [305.0, 325.0] and seeds["seeds"].tolist() == [2, 2]
+    assert seeds["valid_corrected"].tolist() == [305.0, 325.0] and seeds["seeds"].tolist() == [2, 2]
     assert "seed" not in figures.search(table.rename(columns={"size": "seed"}))
 
 

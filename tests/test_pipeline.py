@@ -144,16 +144,18 @@ def test_one_command_gives_the_table(project):
     assert table["row"].tolist() == ["MLP1", "MLP2", "MLP9", "MLP10", *ngrams] and (table["seeds"] == 1).all()
     extra = pd.read_csv(project.folder / "reports" / "extra.csv")
     assert len(extra) == 2 and extra.columns.tolist() == table.columns.tolist()
-    assert table[["valid", "test"]].notna().all(axis=None)
-    assert table.loc[table["mix"] != True, "train"].notna().all()  # noqa: E712
+    assert table[["valid_corrected", "test_corrected"]].notna().all(axis=None)
+    assert table.loc[table["mix"] != True, "train_raw"].notna().all()  # noqa: E712
     others = table[table["row"] != "Kneser-Ney back-off"]  # which gives unseen words all that is left
-    assert (others["valid"] < others["valid_raw"]).all() and table["test_raw"].notna().all()
-    ratios = pd.read_csv(project.folder / "reports" / "table1-ratios.csv").groupby("over")["test"].agg(list)
-    networks = table.loc[table["model"] == "network", "test"]
-    assert ratios["kn5-srilm"] == pytest.approx(networks / table["test"][5], abs=1e-4)
+    assert (others["valid_corrected"] < others["valid_raw"]).all() and table["test_raw"].notna().all()
+    ratios = (
+        pd.read_csv(project.folder / "reports" / "table1-ratios.csv").groupby("over")["test_corrected_ratio"].agg(list)
+    )
+    networks = table.loc[table["model"] == "network", "test_corrected"]
+    assert ratios["kn5-srilm"] == pytest.approx(networks / table["test_corrected"][5], abs=1e-4)
     markdown = (project.folder / "reports" / "table1.md").read_text()
     results = (project.folder / "docs" / "results.md").read_text()
-    assert all(re.search(rf"\| +{value:.1f} ", markdown) for value in table["test"])
+    assert all(re.search(rf"\| +{value:.1f} ", markdown) for value in table["test_corrected"])
     for valid, test in zip(table["valid_raw"], table["test_raw"], strict=True):
         assert f" {valid:.1f} / {test:.1f} |" in results
     assert markdown in project.output
@@ -207,7 +209,9 @@ def test_its_runs_are_one_group_in_mlflow(project):
     made = [*project.folder.glob("predictions/table1/*/0"), *project.folder.glob("clusters/brown/*")]
     assert len(names) == len(children) == len(made) == 10
     trained = next(run for run in children if run.info.run_name == "mlp9-0")
-    assert {"valid", "test", "train", "cost/seconds", "curve/valid_perplexity"} <= set(trained.data.metrics)
+    assert {"valid_raw", "test_corrected", "train_raw", "cost/seconds", "curve/valid_perplexity"} <= set(
+        trained.data.metrics
+    )
     assert trained.data.params["recipe.name"] == "modern"
     assert trained.data.tags[NOTE] == "MLP9. The paper's perplexity: train 175, valid 280, test 276."
     assert len(client.get_metric_history(trained.info.run_id, "curve/valid_perplexity")) == 1
@@ -302,7 +306,7 @@ def test_the_demo_makes_a_table_of_its_own(project):
     table = pd.read_csv(reports / "demo.csv")
     assert table["name"].tolist() == ["mlp9", "interpolated3", "kn3", "class150-3", "mlp9-mixed"]
     assert table["h"].tolist()[::4] == [20, 20]
-    assert table[["valid", "test"]].notna().all(axis=None)
+    assert table[["valid_corrected", "test_corrected"]].notna().all(axis=None)
     assert not (reports / "extra.csv").exists()
     assert (reports / "demo.md").read_text() in output and "against paper" not in output
 
@@ -331,7 +335,7 @@ def test_the_commands_on_models_run(project, tmp_path):
     )  # a head, an epoch, the column's type
     metrics = (project.folder / "predictions" / "table1" / "mlp1" / "0" / "metrics.json").read_text()
     shown = project.run(sys.executable, "-c", lines)
-    assert float(shown.split()[0]) == pytest.approx(json.loads(metrics)["test"], rel=1e-6)
+    assert float(shown.split()[0]) == pytest.approx(json.loads(metrics)["test_corrected"], rel=1e-6)
     assert "the" in shown
 
 

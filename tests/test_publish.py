@@ -79,7 +79,7 @@ def test_published_models_say_what_the_command_says(results, tmp_path, monkeypat
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'mlflow.db'}")
     results = shutil.copytree(results, tmp_path / "root", symlinks=True)
     metrics = results / "predictions" / "published" / "mlp9" / "0" / "metrics.json"
-    metrics.write_text(json.dumps(json.loads(metrics.read_text()) | {"valid": 1.5}))
+    metrics.write_text(json.dumps(json.loads(metrics.read_text()) | {"valid_corrected": 1.5}))
     publish(results, "mlp9-published", "best-ngram")
     assert re.search("2 models; .*, mlp9-published, is nplm@best, version 1$", capsys.readouterr().out, re.MULTILINE)
     client = tracking.open_store()
@@ -143,17 +143,17 @@ def test_a_path_that_no_address_can_hold_is_named(tmp_path, monkeypatch, sign):
 def test_a_grid_is_published_by_its_table(copied):
     """Once, a run with its jobs below."""
     (copied / "reports" / "searches").mkdir(parents=True)
-    table = "job,model.h,+search,valid,valid_seen\n0,2,depth,30.25,28\n1,4,depth,,\n"
+    table = "job,model.h,+search,valid_corrected,valid_corrected_seen\n0,2,depth,30.25,28\n1,4,depth,,\n"
     (copied / "reports" / "searches" / "depth.csv").write_text(table)
     for _ in range(2):
         publish(copied)
     client = tracking.open_store()
     experiment = client.get_experiment_by_name(EXPERIMENT).experiment_id
     (parent,) = client.search_runs([experiment], "tags.stage = 'sweep'")
-    assert parent.info.run_name == "search depth" and parent.data.metrics["best_valid"] == 30.25
+    assert parent.info.run_name == "search depth" and parent.data.metrics["best_valid_corrected"] == 30.25
     jobs = client.search_runs([experiment], f"tags.`{tracking.PARENT}` = '{parent.info.run_id}'")
     by_h = {run.data.params["model.h"]: run.data.metrics for run in jobs}
-    assert by_h == {"2": {"valid": 30.25, "valid_seen": 28}, "4": {}} and len(jobs) == 2
+    assert by_h == {"2": {"valid_corrected": 30.25, "valid_corrected_seen": 28}, "4": {}} and len(jobs) == 2
 
 
 def test_what_stops_a_publish_is_one_line(results, copied, capsys, monkeypatch):

@@ -20,9 +20,32 @@ from pipeline.running.app import ROOT
 def built():
     """A network that beats the paper's ratio everywhere, one that misses it on validation, and the yardstick."""
     lines = [
-        {"row": "MLP1", "model": "network", "valid_raw": 81, "valid": 80, "valid_seen": 79, "test_raw": 70, "test": 69},
-        {"row": "MLP2", "model": "network", "valid_raw": 90, "valid": 80, "valid_seen": 79, "test_raw": 70, "test": 69},
-        {"row": "Kneser-Ney", "model": "ngram", "valid_raw": 100, "valid": 100, "valid_seen": 100, "test_raw": 100},
+        {
+            "row": "MLP1",
+            "model": "network",
+            "valid_raw": 81,
+            "valid_corrected": 80,
+            "valid_corrected_seen": 79,
+            "test_raw": 70,
+            "test_corrected": 69,
+        },
+        {
+            "row": "MLP2",
+            "model": "network",
+            "valid_raw": 90,
+            "valid_corrected": 80,
+            "valid_corrected_seen": 79,
+            "test_raw": 70,
+            "test_corrected": 69,
+        },
+        {
+            "row": "Kneser-Ney",
+            "model": "ngram",
+            "valid_raw": 100,
+            "valid_corrected": 100,
+            "valid_corrected_seen": 100,
+            "test_raw": 100,
+        },
     ]
     papers = [{"paper_valid": 170, "paper_test": 150}] * 2 + [{"paper_valid": 200, "paper_test": 200}]
     both = [ours | paper for ours, paper in zip(lines, papers, strict=True)]
@@ -32,8 +55,13 @@ def built():
 @pytest.fixture
 def ratios(built):
     """To Kneser-Ney 5 and to MLP2, with intervals."""
-    ends = {f"valid_to_{other}_{end}": 0.5 for other in ("kn5", "mlp2") for end in ("low", "high")}
-    ends |= {"to_kn5_low": 0.68, "to_kn5_high": 0.72, "to_mlp2_low": 0.9, "to_mlp2_high": 1.1}
+    ends = {f"valid_raw_to_{other}_{end}": 0.5 for other in ("kn5", "mlp2") for end in ("low", "high")}
+    ends |= {
+        "test_raw_to_kn5_low": 0.68,
+        "test_raw_to_kn5_high": 0.72,
+        "test_raw_to_mlp2_low": 0.9,
+        "test_raw_to_mlp2_high": 1.1,
+    }
     intervals = pd.DataFrame(ends, index=["mlp1", "mlp2"])
 
     def call(*over: str, **papers: float) -> pd.DataFrame:
@@ -45,14 +73,14 @@ def ratios(built):
 def test_ratios_are_to_the_same_tokens_of_the_yardstick(ratios):
     one = ratios("kn5")
     assert one["row"].tolist() == ["MLP1", "MLP2"]
-    valid = ["valid_raw", "valid", "valid_seen", "paper_valid"]
+    valid = ["valid_raw_ratio", "valid_corrected_ratio", "valid_corrected_seen_ratio", "paper_valid_ratio"]
     assert one.loc["mlp1", valid].tolist() == pytest.approx([0.81, 0.8, 0.79, 0.85])
-    assert one.loc["mlp1", ["test_raw", "paper_test"]].tolist() == pytest.approx([0.7, 0.75])
+    assert one.loc["mlp1", ["test_raw_ratio", "paper_test_ratio"]].tolist() == pytest.approx([0.7, 0.75])
     assert one["reached"].tolist() == [True, False]
     assert ratios().empty and ratios("kn3").empty
     both = ratios("kn5", "mlp2")
     assert both["over"].tolist() == ["kn5", "kn5", "mlp2", "mlp2"]
-    assert both["test_low"].tolist() == [0.68, 0.68, 0.9, 0.9] and (both["valid_low"] == 0.5).all()
+    assert both["test_raw_ratio_low"].tolist() == [0.68, 0.68, 0.9, 0.9] and (both["valid_raw_ratio_low"] == 0.5).all()
 
 
 def test_what_the_paper_does_not_print_is_not_reached_or_missed(built, ratios):
@@ -134,10 +162,12 @@ def test_a_network_is_the_mean_of_its_seeds_and_its_shape_is_what_its_stage_says
     assert built["parameters"].tolist() == [pd.NA, 28, 28] and built["context"].tolist() == [2, 2, 2]
     assert built.loc["kn3", "n"] == 3 and built.loc["kn3", ["c", "h", "m"]].isna().all()
     line = built.loc["mlp1"]
-    assert line["seeds"] == 2 and line["paper_valid"] == 284 and line["train"] == pytest.approx(10)
+    assert line["seeds"] == 2 and line["paper_valid"] == 284 and line["train_raw"] == pytest.approx(10)
     # `<unk>` is the one unseen word, and validation has none of it: its share is nothing.
     assert line["test_raw"] == pytest.approx((10 + 10 / 3) / 2) == line["valid_raw"] / 2
-    assert line["test_sd"] == pytest.approx(np.std([line["test"] * 1.5, line["test"] * 0.5], ddof=1))
+    assert line["test_corrected_sd"] == pytest.approx(
+        np.std([line["test_corrected"] * 1.5, line["test_corrected"] * 0.5], ddof=1)
+    )
     assert " ± " in markdown(laid_out(built, VIEWS["report"]))
 
 

@@ -299,7 +299,7 @@ def test_the_papers_recipe_trains_and_one_that_goes_on_has_the_bits_of_one_of_al
     trained("recipe.epochs=2", f"out={whole}")
     for file in ("weights.safetensors", "curve.csv", "test.npy", "metrics.json", "run.json"):
         assert (two / file).read_bytes() == (whole / file).read_bytes(), file
-    assert read_json(whole / "metrics.json")["train_se"] > 0 and not (whole / "raw" / "train.npy").exists()
+    assert read_json(whole / "metrics.json")["train_raw_se"] > 0 and not (whole / "raw" / "train.npy").exists()
     curve = pd.read_csv(whole / "curve.csv")
     assert curve["valid_perplexity"][1] < curve["valid_perplexity"][0]
     spent, before = (torch.load(run / "state.pt", weights_only=True)["progress"]["seconds"] for run in (two, one))
@@ -315,11 +315,12 @@ def test_a_grid_shows_every_job_and_survives_a_failed_one(stages, tmp_path):
     assert "error: 2 of 4 jobs failed: model.h=-3" in ended.errors
     table = pd.read_csv(tmp_path / "sweep" / "grid.csv")
     assert table["model.h"].tolist() == [0, -3, 0, -3]
-    assert table["valid"].notna().tolist() == [True, False, True, False]
+    assert table["valid_corrected"].notna().tolist() == [True, False, True, False]
     assert "model.n" in (tmp_path / "sweep" / "grid.svg").read_text()
     shown = re.search(r"^ *job.*?(?=\n\n)", ended.said, re.MULTILINE | re.DOTALL)[0].splitlines()
-    columns = "job model.n model.h valid valid_seen valid_raw train best_epoch running failure"  # no constant, no test
-    assert shown[0].split() == columns.split() and f"{table['valid'].min():.2f}" in shown[1]
+    perplexities = ["valid_corrected", "valid_corrected_seen", "valid_raw", "train_raw"]  # none of test
+    columns = ["job", "model.n", "model.h", *perplexities, "best_epoch", "train_running", "failure"]  # no constant
+    assert shown[0].split() == columns and f"{table['valid_corrected'].min():.2f}" in shown[1]
     client, (parent,) = stages.runs("sweep")
     assert parent.info.status == "FAILED"
     assert {file.path for file in client.list_artifacts(parent.info.run_id)} == {"grid.csv", "grid.svg"}
@@ -329,7 +330,9 @@ def test_a_grid_shows_every_job_and_survives_a_failed_one(stages, tmp_path):
         f"model.n={n}, model.h={h}": "FAILED" if h else "FINISHED" for n in (2, 3) for h in (0, -3)
     }
     assert children["model.n=2, model.h=-3"].data.tags["failure"] == table["failure"][1]
-    assert children["model.n=3, model.h=0"].data.metrics["valid"] == pytest.approx(table["valid"][2])
+    assert children["model.n=3, model.h=0"].data.metrics["valid_corrected"] == pytest.approx(
+        table["valid_corrected"][2]
+    )
 
 
 def test_a_grid_that_is_repeated_trains_what_is_missing_alone(stages, tmp_path):
@@ -344,7 +347,7 @@ def test_a_grid_that_is_repeated_trains_what_is_missing_alone(stages, tmp_path):
     newest = max(stages.runs("sweep")[1], key=lambda run: run.info.start_time)
     jobs = [run for run in stages.runs("train")[1] if run.data.tags["mlflow.parentRunId"] == newest.info.run_id]
     assert sorted(run.info.run_name for run in jobs) == ["model.n=2", "model.n=3"]
-    assert all(run.info.status == "FINISHED" and run.data.metrics["valid"] > 0 for run in jobs)
+    assert all(run.info.status == "FINISHED" and run.data.metrics["valid_corrected"] > 0 for run in jobs)
 
 
 @pytest.mark.parametrize("given", ["data={}/none", "out={}/one", "modle=mlp5"])
@@ -363,11 +366,15 @@ def test_a_grid_in_parallel_gives_the_same_numbers(stage, few, tmp_path):
     parallel = stage("train", "-m", *GRID, f"data={few}", kept, *JOBLIB)
     assert parallel.returncode == 0, parallel.stderr
     table = pd.read_csv(tmp_path / "sweep" / "grid.csv")
-    assert pd.read_csv(tmp_path / "search.csv")["valid"].tolist() == pytest.approx(table["valid"].tolist(), abs=0.01)
+    assert pd.read_csv(tmp_path / "search.csv")["valid_corrected"].tolist() == pytest.approx(
+        table["valid_corrected"].tolist(), abs=0.01
+    )
     assert "model.n" in (tmp_path / "search.svg").read_text()
     alone = ["model.n=3", *GRID[1:], f"data={few}", f"checkpoints={tmp_path}/checkpoints", f"out={tmp_path}/alone"]
     run("train", *alone)
-    assert table["valid"][1] == pytest.approx(read_json(tmp_path / "alone" / "metrics.json")["valid"], rel=1e-12)
+    assert table["valid_corrected"][1] == pytest.approx(
+        read_json(tmp_path / "alone" / "metrics.json")["valid_corrected"], rel=1e-12
+    )
 
 
 @pytest.mark.thorough

@@ -126,7 +126,7 @@ def test_what_a_claim_asks_for_follows_from_the_printed_figures(better, than, sp
 
 
 def models_of(folder, corpus, **models):
-    """Models with the mean log-probabilities per token that are named, of each seed: the same on each reading."""
+    """Models with the mean log-probabilities per token that are named, of each seed: the same by each evaluation."""
     network, ngram = {"model": {"n": 5, "h": 9, "m": 9, "direct": 0}}, {"ngram": {"order": 3, "classes": 0}}
     for name, seeds in models.items():
         kind, config = ("ngram", ngram) if name.startswith("kn") else ("train", network)
@@ -148,7 +148,7 @@ def stage(few, folder, table, file="claims", **said):
     return pd.read_csv(folder / f"{file}.csv")
 
 
-def test_a_claim_is_judged_on_both_splits_and_both_readings(few, tmp_path):
+def test_a_claim_is_judged_on_both_splits_and_both_evaluations(few, tmp_path):
     """Of several models it is about the one that validation has best here, whichever the paper's was."""
     models_of(tmp_path, read_corpus(few), mlp1=[-5.0, -5.02, -4.98], mlp9=[-5.2] * 3, kn3=[-5.3])
     table = table_of(tmp_path, "mlp1", "mlp9", seeds=(0, 1, 2), also=["kn3"])
@@ -157,9 +157,9 @@ def test_a_claim_is_judged_on_both_splits_and_both_readings(few, tmp_path):
     )
     pair = Pair(says="beside it", better="mlp9", than="kn3")
     lines = stage(few, tmp_path, table, claims=[claim], exploratory=[pair])
-    assert lines[["split", "reading"]].to_numpy().tolist() == [list(each) for each in claims.CASES]
+    assert lines[["split", "evaluation"]].to_numpy().tolist() == [list(each) for each in claims.CASES]
     assert (lines["better"] == "mlp1").all() and (lines["seeds"] == 3).all()
-    raw = lines[lines["reading"] == "raw"]
+    raw = lines[lines["evaluation"] == "raw"]
     assert raw["ours"].to_numpy() == pytest.approx(np.exp(0.3) - 1, rel=1e-4)
     assert raw["holds"].tolist() == ["yes", "yes"]  # .35 with +-.04 of the seeds, where the paper has .19 and .16
     assert (raw["high"] - raw["low"]).to_numpy() == pytest.approx(2 * 4.303 * 0.02 / 3**0.5 * np.exp(0.3), rel=1e-2)

@@ -41,11 +41,13 @@ def tables(tmp_path):
         (tmp_path / name).mkdir()
         lines = [
             {"name": row, "row": f"row {row}", "model": "network", "seeds": 2, "valid_raw": valid, "test_raw": test}
-            | {"valid": valid / 1.1, "test": test / (1.1 if name == "first" else 1.2)}
+            | {"valid_corrected": valid / 1.1, "test_corrected": test / (1.1 if name == "first" else 1.2)}
             for row, (valid, test) in figures.items()
         ]
         pd.DataFrame(lines, columns=["name", *NAMES]).to_csv(tmp_path / name / f"{name}.csv", index=False)
-    ends = {f"{split}to_one{end}": [1.0, 0.5, 0.25] for split in ("", "valid_") for end in ("", "_low", "_high")}
+    ends = {
+        f"{split}_raw_to_one{end}": [1.0, 0.5, 0.25] for split in ("test", "valid") for end in ("", "_low", "_high")
+    }
     pd.DataFrame({"name": list(figures), **ends}).to_csv(tmp_path / "first" / "intervals.csv", index=False)
     spent = {"train-three-0": ("train", 60), "train_on-three-1": ("train", 180), "mix-one-0": ("mix", 60)}
     lines = [("first", stage, item, seconds) for item, (stage, seconds) in spent.items()]
@@ -63,9 +65,12 @@ def config(tables):
 def test_models_stand_in_the_order_of_years_with_the_figures_of_their_table(tables):
     built = timeline.lines(config(tables))
     assert built["row"].to_dict() == {"one": "row one", "ours": "row two, mine", "three": "row three"}
-    assert built.loc["ours", "test"] == pytest.approx(180 / 1.2)  # of the second table, which has its year
-    assert built.loc["three", "test_ratio"] == pytest.approx(190 / 360) and built.loc["three", "test_ratio_low"] == 0.25
-    assert pd.isna(built.loc["ours", "test_ratio_low"])  # its table has no intervals
+    assert built.loc["ours", "test_corrected"] == pytest.approx(180 / 1.2)  # of the second table, which has its year
+    assert (
+        built.loc["three", "test_raw_ratio"] == pytest.approx(190 / 360)
+        and built.loc["three", "test_raw_ratio_low"] == 0.25
+    )
+    assert pd.isna(built.loc["ours", "test_raw_ratio_low"])  # its table has no intervals
     assert built.loc["three", ["minutes", "trials"]].tolist() == [2, 8]  # the mean over seeds; of its grid
     assert built.loc[["one", "ours"], ["minutes", "trials"]].isna().all(axis=None)
 
@@ -73,9 +78,9 @@ def test_models_stand_in_the_order_of_years_with_the_figures_of_their_table(tabl
 def test_the_steps_make_up_the_whole_way(tables):
     walked = timeline.steps(timeline.lines(config(tables)))
     assert walked["what"].tolist() == ["a", "b"] and walked["from"].tolist() == ["row one", "row two, mine"]
-    assert walked["valid_share"].tolist() == pytest.approx([0.5, 0.5])
-    assert walked["test_share"].sum() == pytest.approx(1)
-    assert walked["test_share"].iloc[0] == pytest.approx(math.log(360 / 1.1 / 150) / math.log(360 / 190))
+    assert walked["valid_corrected_share"].tolist() == pytest.approx([0.5, 0.5])
+    assert walked["test_corrected_share"].sum() == pytest.approx(1)
+    assert walked["test_corrected_share"].iloc[0] == pytest.approx(math.log(360 / 1.1 / 150) / math.log(360 / 190))
 
 
 def test_the_stage_writes_tables_and_a_picture_and_they_go_into_a_page_between_marks(tables):

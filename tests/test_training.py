@@ -152,7 +152,7 @@ def test_schedules(recipe):
 
 def test_the_last_weights_are_averaged(recipe, corpus):
     """Those of every sixteenth step of the last half, and of the epoch's end."""
-    half = changed(recipe, average=0.5, epochs=2, batch=20, weight_decay=0.0, stopping_share=False)
+    half = changed(recipe, average=0.5, epochs=2, batch=20, weight_decay=0.0, stopping_corrected=False)
     seen = []  # of 100 steps an epoch
 
     class Late(Watch):
@@ -186,11 +186,11 @@ def test_the_training_perplexity_of_some_tokens_is_theirs_and_its_error_that_of_
     network = build(SMALL, 50)
     network.load_state_dict(weights)
     scored = network.score(train, train[:0], corpus.mark)
-    assert every == {"train": pytest.approx(evaluation.perplexity(scored))}
-    assert first == {"train": pytest.approx(evaluation.perplexity(scored[:40]))}  # no word of it stands before it
-    assert some["train"] == pytest.approx(evaluation.perplexity(scored[stopping_places(60_000, 20_000)]))
+    assert every == {"train_raw": pytest.approx(evaluation.perplexity(scored))}
+    assert first == {"train_raw": pytest.approx(evaluation.perplexity(scored[:40]))}  # no word of it stands before it
+    assert some["train_raw"] == pytest.approx(evaluation.perplexity(scored[stopping_places(60_000, 20_000)]))
     blocks = -scored[stopping_places(60_000, 20_000)].reshape(40, 500).mean(1)
-    assert some["train_se"] == pytest.approx(some["train"] * blocks.std(ddof=1) / 60**0.5, rel=1e-4)
+    assert some["train_raw_se"] == pytest.approx(some["train_raw"] * blocks.std(ddof=1) / 60**0.5, rel=1e-4)
 
 
 def test_the_running_perplexity_is_that_of_words_and_not_of_batches(recipe, corpus):
@@ -285,7 +285,7 @@ def test_frozen_features_stay(recipe, corpus, samples):
 
 
 def test_the_curve_holds_treated_perplexities_of_the_stopping_tokens(recipe, corpus):
-    """Validation words that training never shows don't look like overfitting: their share is fitted first."""
+    """Validation words that training never shows don't look like overfitting: the correction is fitted first."""
     without = corpus._replace(train=np.where(corpus.train == 2, 3, corpus.train))
     trainer = Trainer(build(SMALL, 50), changed(recipe, epochs=1, stopping_tokens=300), *without, 0, "cpu", Watch())
     network = trainer.run()
@@ -294,7 +294,7 @@ def test_the_curve_holds_treated_perplexities_of_the_stopping_tokens(recipe, cor
     raw, ids = score(network, context, corpus.valid[places]), corpus.valid[places]
     unseen = np.bincount(without.train, minlength=50) == 0
     assert unseen[2]
-    treated = evaluation.apply_share(raw, ids, unseen, evaluation.fit_share(raw, ids, unseen))
+    treated = evaluation.apply_correction(raw, ids, unseen, evaluation.fit_correction(raw, ids, unseen))
     assert trainer.progress.curve[0]["valid_perplexity"] == evaluation.perplexity(treated)
     assert evaluation.perplexity(treated) < evaluation.perplexity(raw)
 

@@ -3,8 +3,8 @@
 A word that is not in the vocabulary is scored as `<unk>` and marked as unknown. `<unk>` is likely, so a text with many
 unknown words has a low perplexity. Marks follow each paragraph (<p>) and the text (<text>). They are scored too, as in
 training; --no-marks leaves them out of the figures. A model of a corpus in lower case (Brown, the default) scores
-capitals as small letters, and each word with a digit as one symbol. Probabilities are with the share: they are
-corrected for words of the vocabulary that do not occur in training. --raw: uncorrected, as the model gives them.
+capitals as small letters, and each word with a digit as one symbol. Probabilities are corrected for
+unseen words, those of the vocabulary that do not occur in training. --raw: uncorrected, as the model gives them.
 Logarithms are natural. With --format csv the sums go to standard error.
 """
 
@@ -59,7 +59,7 @@ def add_text(parser: Parser) -> None:
     add("file", nargs="?", default="-", metavar="FILE", help="a text; default -, standard input")
     add("--tokens", action="store_true", help="the text is tokenised: words apart by white space, a paragraph a line")
     add("--by-line", action="store_true", help="each line is a text of its own, with no words before it; a total")
-    add("--raw", action="store_true", help="as the model gives it, without the share for unseen words")
+    add("--raw", action="store_true", help="as the model gives it, not corrected for unseen words")
     add("--no-marks", action="store_true", help="the marks after paragraphs and the text are context alone")
 
 
@@ -95,5 +95,5 @@ def _read_texts(options: argparse.Namespace, tokeniser: Tokeniser) -> list[list[
 
 
 def figures(options: argparse.Namespace) -> str:
-    """The kind of the figures: raw or with share, with or without marks."""
-    return f"{'raw' if options.raw else 'with share'}, {'without' if options.no_marks else 'with'} marks"
+    """The kind of the figures: raw or corrected, with or without marks."""
+    return f"{'raw' if options.raw else 'corrected'}, {'without' if options.no_marks else 'with'} marks"

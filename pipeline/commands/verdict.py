@@ -23,7 +23,7 @@ from pipeline.core.text.vocabulary import PROPER
 from pipeline.data import record as records
 from pipeline.data.corpus import COUNTS, Corpus, read_corpus
 from pipeline.data.files import read_json
-from pipeline.data.predictions import READINGS
+from pipeline.data.predictions import EVALUATIONS
 from pipeline.reporting import resampling
 from pipeline.running.tracking import flattened
 
@@ -49,7 +49,9 @@ def run(options: argparse.Namespace) -> None:
     parts = resampling.parts_of(corpus, options.split)
     doubt = _doubt(corpus, options.split)
     seeds = pd.DataFrame({"seeds": map(len, models.values())}, index=list(models))
-    evaluations = [_evaluation(kind, models, parts=parts, split=options.split, judged=not doubt) for kind in READINGS]
+    evaluations = [
+        _evaluation(kind, models, parts=parts, split=options.split, judged=not doubt) for kind in EVALUATIONS
+    ]
     table = pd.concat([seeds, *evaluations], axis=1).rename_axis("model").reset_index()
     print(f"{table.to_string(index=False)}\n")
     print("over the first: ratio of perplexities (95 % interval); open: the interval holds 1; ±: deviation over seeds")
@@ -114,14 +116,14 @@ def _evaluation(
 ) -> pd.DataFrame:
     """Two columns, by model: its perplexity, and in words the ratio of its perplexity to the first model's.
 
-    kind: of the evaluation, a key of READINGS; parts: what is resampled; judged: whether a model is called better or
+    kind: of the evaluation, a key of EVALUATIONS; parts: what is resampled; judged: whether a model is called better or
     worse.
     """
     tokens = parts.tokens
     lines = {}
     sums = []
     for name, seeds in models.items():
-        by_seed = resampling.sums(parts.table, list(seeds.values()), READINGS[kind].format(split))
+        by_seed = resampling.sums(parts.table, list(seeds.values()), EVALUATIONS[kind].format(split))
         sums.append(pd.DataFrame(by_seed, index=list(seeds)))  # (seeds, parts)
         perplexities = np.exp(-by_seed.sum(1) / tokens.sum())  # (seeds,)
         comparison = ""

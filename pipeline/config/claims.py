@@ -28,8 +28,8 @@ class Claim(Statement):
         "better", description="by anything at all; by what the paper's figures show or more; or less"
     )
     figure: str = Field("", description="that the paper puts it in")
-    by_reading: bool = Field(
-        False, description="of several models ours is the best by the reading that is judged, not by raw"
+    by_evaluation: bool = Field(
+        False, description="of several models ours is the best by the evaluation that is judged, not by raw"
     )
     added: str = Field("", description="when, where that was after its figures were known")
 

@@ -45,7 +45,7 @@ class Recipe(Keys):
         description="validation tokens that early stopping reads, in blocks spread evenly; all where it has no more "
         "than twice as many, or with null"
     )
-    stopping_share: bool = Field(description="whether with the share for unseen words fitted there, or raw")
+    stopping_corrected: bool = Field(description="whether corrected for unseen words there, or raw")
     average: Fraction = Field(
         description="the last share of the steps, whose weights are averaged; 0: the last weights"
     )

@@ -9,12 +9,12 @@ import numpy as np
 from pipeline.core.common import evaluation
 from pipeline.core.common.errors import InputError
 from pipeline.data.corpus import Corpus
-from pipeline.data.files import read_array, write_json
+from pipeline.data.files import read_array, read_json, write_json
 from pipeline.data.record import FILE, check_corpus, read
 
 log = logging.getLogger(__name__)
 
-READINGS = {"raw": "raw/{}", "with share": "{}"}  # the array of a split, by the kind of evaluation
+EVALUATIONS = {"raw": "raw/{}", "corrected": "{}"}  # the array of a split
 ABOVE = 1e-4  # a log-probability may be so far above 0, by rounding
 
 
@@ -22,8 +22,8 @@ def write_predictions(
     folder: Path, corpus: Corpus, raw: dict[str, np.ndarray], figures: Mapping[str, float | str] | None = None
 ) -> dict[str, float]:
     """Writes the arrays of a model: the uncorrected ones as `raw/<split>.npy`; those corrected for unseen words as
-    `valid.npy` and `test.npy`. The share of the correction is fitted on validation. Returns the perplexities and the
-    share; metrics.json has them too.
+    `valid.npy` and `test.npy`. The correction is fitted on validation. Returns the perplexities and the weight of
+    the correction; metrics.json has them too.
 
     raw: natural-log probability (T,) of every token of valid and test, and of train if it was computed; figures:
     further values for metrics.json.
@@ -37,7 +37,16 @@ def write_predictions(
                 raise ValueError(f"{place}: log-probabilities of shape {array.shape} for {split}, or not all finite")
             np.save(place / f"{split}.npy", array.astype(np.float32))
     write_json(folder / "metrics.json", metrics | (figures or {}))
-    log.info("%s: validation %.2f with share", folder, metrics["valid"])  # test is for the report
+    # Without test, which is for the report.
+    log.info("%s: validation %.2f, corrected for unseen words", folder, metrics["valid_corrected"])
+    return metrics
+
+
+def read_metrics(folder: Path) -> dict[str, float]:
+    """The metrics.json that write_predictions wrote. Raises InputError where an earlier version did, by other names."""
+    metrics = read_json(folder / "metrics.json")
+    if "correction" not in metrics:
+        raise InputError(f"{folder / 'metrics.json'} was made by an earlier version: make it again")
     return metrics
 
 

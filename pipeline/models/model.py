@@ -13,7 +13,7 @@ from pipeline.core.beyond.nearest import nearest
 from pipeline.core.common import evaluation
 from pipeline.core.common.errors import InputError
 from pipeline.data.corpus import Corpus, read_corpus
-from pipeline.data.files import read_json
+from pipeline.data.predictions import read_metrics
 from pipeline.data.weights import read_features
 from pipeline.models import by_name
 from pipeline.models.tokeniser import Tokeniser
@@ -60,7 +60,7 @@ class Model:
         mark."""
         ids = self.tokeniser.ids(words)
         raw = self.raw.log_probabilities(self.tokeniser.before, ids)
-        log_p = {"log_probability": self.with_share(raw, ids).astype(float), "raw": raw.astype(float)}
+        log_p = {"log_probability": self.correct(raw, ids).astype(float), "raw": raw.astype(float)}
         scored = pd.DataFrame({"word": words} | log_p | {"unknown": self.tokeniser.unknown[ids]})
         return scored.assign(mark=scored["word"].isin(self.tokeniser.marks))
 
@@ -69,7 +69,7 @@ class Model:
         tokeniser made them."""
         ids = [self.tokeniser.ids(words) for words in texts]
         raw = by_name.log_probabilities_of_texts(self.raw, self.tokeniser.before, ids) if ids else []
-        return [self.with_share(log_p, text) for log_p, text in zip(raw, ids, strict=True)]
+        return [self.correct(log_p, text) for log_p, text in zip(raw, ids, strict=True)]
 
     def perplexity(self, path: str | Path, tokens: bool = False, raw: bool = False, marks: bool = True) -> float:
         """The perplexity of the text in a file, over all its words; raw: uncorrected for unseen words."""
@@ -92,7 +92,7 @@ class Model:
     def distribution(self, ids: np.ndarray) -> np.ndarray:
         """Log-probability (V,), corrected for unseen words, of each word after the beginning (T,) of a text."""
         all_ids = np.arange(len(self.corpus.vocabulary))
-        return self.with_share(self.raw.next(np.concatenate([self.tokeniser.before, ids])), all_ids)
+        return self.correct(self.raw.next(np.concatenate([self.tokeniser.before, ids])), all_ids)
 
     def features(self, word: str) -> np.ndarray:
         """The features C (m,) of a word, or of its symbol if it is not in the vocabulary. Raises InputError for an
@@ -118,14 +118,13 @@ class Model:
         return pd.DataFrame({"word": [vocabulary[i] for i in ids], "cosine": cosines.astype(float)})
 
     @cached_property
-    def _share(self) -> tuple[np.ndarray, float]:
-        """The correction for unseen words: a mask (V,) of these words, and their share of probability."""
-        return self.corpus.unseen, read_json(self.folder / "metrics.json")["share"]
+    def _correction(self) -> float:
+        """The weight e of the correction for unseen words, fitted on validation."""
+        return read_metrics(self.folder)["correction"]
 
-    def with_share(self, raw: np.ndarray, ids: np.ndarray) -> np.ndarray:
+    def correct(self, raw: np.ndarray, ids: np.ndarray) -> np.ndarray:
         """The log-probabilities (T,) of some ids (T,), corrected for unseen words. raw: as the model gives them."""
-        unseen, share = self._share
-        return evaluation.apply_share(raw, ids, unseen=unseen, share=share)
+        return evaluation.apply_correction(raw, ids, unseen=self.corpus.unseen, correction=self._correction)
 
 
 def load(

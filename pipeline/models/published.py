@@ -24,6 +24,7 @@ from pipeline.core.common.errors import InputError
 from pipeline.data import record as records
 from pipeline.data.corpus import read_corpus
 from pipeline.data.files import read_json
+from pipeline.data.predictions import read_metrics
 from pipeline.models import by_name, served
 from pipeline.running import sweep, tracking
 from pipeline.running.paper import table_of
@@ -55,7 +56,7 @@ def publish(root: Path, names: list[str] | None) -> None:
     for name in tqdm([name for name in selection if not ids[name]], desc="models", disable=None):
         ids[name] = publisher.log_model(name, folders[name], runs[folders[name]])
     if logged := [name for name in ids if ids[name]]:
-        best = min(logged, key=lambda name: read_json(folders[name] / "metrics.json")["valid"])
+        best = min(logged, key=lambda name: read_metrics(folders[name])["valid_corrected"])
         version = publisher.register(ids[best])
         print(f"{len(logged)} models; the best of them by validation, {best}, is {MODEL}@{ALIAS}, version {version}")
 

@@ -8,10 +8,10 @@ TRAINED = "Networks trained by {training}; seeds: {seeds}.\n"
 HEAD = """\
 A figure is the perplexity of `than` over that of `better`, less 1, in the geometric mean over seeds. Of several
 models it is about the one whose raw perplexity is lowest on validation, ours here and the paper's there; where it
-says `by each reading`, ours by the reading that is judged. `raw`: as the models give it, which is what the papers
-read; `with share`: after the last step for words that training never shows. What a claim asks for follows from the
-papers' printed figures, give or take their rounding; where they print none of validation, those of test stand for
-both. The 95 % intervals resample the texts, both models on the same ones, and hold the spread of the seeds where
+says `by each evaluation`, ours by the evaluation that is judged. `raw`: as the models give it, which is what the
+papers print; `corrected`: corrected for unseen words, those that training never shows. What a claim asks for follows
+from the papers' printed figures, give or take their rounding; where they print none of validation, those of test stand
+for both. The 95 % intervals resample the texts, both models on the same ones, and hold the spread of the seeds where
 there are several. `yes`: the whole interval lies within what is asked for; `no`: the whole of it outside; `open`:
 neither. `one seed`: the interval does not hold the spread of the seeds, so another seed may change the verdict. The
 verdicts are not adjusted for their number. Validation figures are optimistic: recipe, stopping and weights were
@@ -28,9 +28,9 @@ Exploratory, what we found beyond the papers: no claim of theirs, and no verdict
 """
 # What HEAD says of figures, for a page that has pairs and no claims.
 WITHOUT_CLAIMS = """\
-It is the geometric mean over seeds. `raw`: as the models give it; `with share`: after the last step for words that
-training never shows. The 95 % intervals resample the texts, both models on the same ones, and hold the spread of the
-seeds where there are several; `one seed`: the interval does not hold it. Validation figures are optimistic: recipe,
+It is the geometric mean over seeds. `raw`: as the models give it; `corrected`: corrected for unseen words, those
+that training never shows. The 95 % intervals resample the texts, both models on the same ones, and hold the spread of
+the seeds where there are several; `one seed`: the interval does not hold it. Validation figures are optimistic: recipe,
 stopping and weights were chosen there.
 """
 
@@ -101,5 +101,5 @@ def _figures(group: pd.DataFrame) -> dict[str, str]:
         interval = f" ({line['low']:+.1%} to {line['high']:+.1%})" if pd.notna(line["low"]) else ""
         notes = [line.get("holds"), "one seed" if line["seeds"] == 1 else ""]
         figure = f"{line['ours']:+.1%}{interval}"
-        figures[f"{line['split']}, {line['reading']}"] = ", ".join(filter(None, [figure, *notes]))
+        figures[f"{line['split']}, {line['evaluation']}"] = ", ".join(filter(None, [figure, *notes]))
     return figures

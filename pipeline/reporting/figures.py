@@ -16,17 +16,17 @@ PANELS = {
 def ratios(table: pd.DataFrame, baseline: str) -> str:
     """Each row's test perplexity over the baseline's: ours with its interval, and the paper's.
 
-    table: one line per row, with label, to_<baseline> and its _low and _high, and paper_to_<baseline>, the ratio of the
-    paper's figures.
+    table: one line per row, with label, test_raw_to_<baseline> and its _low and _high, and paper_test_to_<baseline>,
+    the ratio of the paper's figures.
     """
     places = np.arange(len(table))[::-1]
-    ours, low, high = (table[f"to_{baseline}{end}"] for end in ("", "_low", "_high"))
+    ours, low, high = (table[f"test_raw_to_{baseline}{end}"] for end in ("", "_low", "_high"))
     with style.figure(8, 0.28 * len(table) + 1) as figure:
         axes = figure.add_subplot()
         axes.errorbar(
             ours, places, xerr=[ours - low, high - ours], fmt="o", markersize=5, label="ours, 95 % over texts"
         )
-        axes.plot(table[f"paper_to_{baseline}"], places, "D", markersize=4.5, color=style.PAPER, label="the paper")
+        axes.plot(table[f"paper_test_to_{baseline}"], places, "D", markersize=4.5, color=style.PAPER, label="the paper")
         axes.axvline(1, color=style.INK, linewidth=0.7, linestyle=":")
         axes.set_yticks(places, table["label"])
         axes.set_xlabel("test perplexity over that of Kneser-Ney 5 (SRILM's default form)")
@@ -37,9 +37,9 @@ def ratios(table: pd.DataFrame, baseline: str) -> str:
 def maps(tables: dict[str, pd.DataFrame], x: str, y: str) -> str:
     """Maps of validation perplexity over two settings, side by side, on one scale of colours.
 
-    tables: by title; columns x, y and valid.
+    tables: by title; columns x, y and valid_corrected.
     """
-    grids = {title: table.pivot(index=y, columns=x, values="valid") for title, table in tables.items()}
+    grids = {title: table.pivot(index=y, columns=x, values="valid_corrected") for title, table in tables.items()}
     values = np.concatenate([grid.to_numpy().ravel() for grid in grids.values()])
     with style.figure(4.2 * len(grids), 3.4) as figure:
         panels = figure.subplots(1, len(grids), squeeze=False)[0]
@@ -64,7 +64,7 @@ def search(table: pd.DataFrame) -> str:
 
     table: as sweep.collect returns it. Jobs that failed are left out.
     """
-    done = table[table["valid"].notna()].astype({"valid": float})
+    done = table[table["valid_corrected"].notna()].astype({"valid_corrected": float})
     jobs = over_seeds(done)
     keys = [key for key in setting_columns(jobs) if jobs[key].nunique() > 1]
     choices = {key: sorted(jobs[key].unique(), key=by_number) for key in keys}
@@ -77,9 +77,9 @@ def search(table: pd.DataFrame) -> str:
         return maps({"validation perplexity": ordered}, x=keys[0], y=keys[1])
     with style.figure(2 + 1.8 * len(keys), 3.6) as figure:
         axes = figure.add_subplot()
-        low, high = jobs["valid"].min(), jobs["valid"].max()
+        low, high = jobs["valid_corrected"].min(), jobs["valid_corrected"].max()
         for line in jobs.to_dict("records"):
-            last = (line["valid"] - low) / (high - low or 1)
+            last = (line["valid_corrected"] - low) / (high - low or 1)
             heights = [choices[key].index(line[key]) / max(len(choices[key]) - 1, 1) for key in keys]
             axes.plot([*heights, last], color=matplotlib.colormaps["viridis"](last), alpha=0.8)
         for place, key in enumerate(keys):
@@ -95,11 +95,11 @@ def search(table: pd.DataFrame) -> str:
 
 def _search_of_one(jobs: pd.DataFrame, key: str, choices: list) -> str:
     """Validation perplexity by the value of one setting: a point for each job, a line through the means over seeds."""
-    means = jobs.groupby(key)["valid"].mean()
+    means = jobs.groupby(key)["valid_corrected"].mean()
     with style.figure(2 + 0.8 * len(choices), 3.6) as figure:
         axes = figure.add_subplot()
         axes.plot(range(len(choices)), [means[value] for value in choices], color=style.INK, alpha=0.4)
-        axes.plot([choices.index(value) for value in jobs[key]], jobs["valid"], "o", alpha=0.8)
+        axes.plot([choices.index(value) for value in jobs[key]], jobs["valid_corrected"], "o", alpha=0.8)
         axes.set_xticks(range(len(choices)), choices)
         axes.set_xlabel(key)
         axes.set_ylabel("validation perplexity")
@@ -108,7 +108,8 @@ def _search_of_one(jobs: pd.DataFrame, key: str, choices: list) -> str:
 
 def setting_columns(table: pd.DataFrame) -> list[str]:
     """The columns of a grid's table that hold its jobs' settings, without the seed."""
-    return [name for name in table.columns[: table.columns.get_loc("valid")] if name not in ("job", "seed", "seeds")]
+    settings = table.columns[: table.columns.get_loc("valid_corrected")]
+    return [name for name in settings if name not in ("job", "seed", "seeds")]
 
 
 def over_seeds(table: pd.DataFrame) -> pd.DataFrame:
@@ -117,7 +118,7 @@ def over_seeds(table: pd.DataFrame) -> pd.DataFrame:
     if "seed" not in table or table["seed"].nunique() < 2:
         return table
     settings = table.groupby(setting_columns(table) or (lambda _: 0), sort=False, dropna=False)
-    means = settings[[*table.columns[table.columns.get_loc("valid") :]]].mean(numeric_only=True)
+    means = settings[[*table.columns[table.columns.get_loc("valid_corrected") :]]].mean(numeric_only=True)
     return means.assign(seeds=settings["seed"].count()).set_index("seeds", append=True).reset_index()
 
 
@@ -203,12 +204,12 @@ def timeline(models: pd.DataFrame) -> str:
     models: as the stage timeline writes them.
     """
     places = np.arange(len(models))
-    best = models["test"].where(models["valid"] == models["valid"].cummin()).ffill()
+    best = models["test_corrected"].where(models["valid_corrected"] == models["valid_corrected"].cummin()).ffill()
     with style.figure(8, 0.22 * len(models) + 1) as figure:
         axes = figure.add_subplot()
         for (kind, label), marker in zip(KINDS.items(), ("o", "s", "^"), strict=True):
             mask = models["kind"] == kind
-            axes.plot(models["test"][mask], places[mask], marker, label=label)
+            axes.plot(models["test_corrected"][mask], places[mask], marker, label=label)
         axes.stairs(
             best,
             np.arange(len(models) + 1) - 0.5,
@@ -218,14 +219,15 @@ def timeline(models: pd.DataFrame) -> str:
             alpha=0.4,
             label="the best so far, by validation",
         )
-        for place, test in zip(places, models["test"], strict=True):
+        for place, test in zip(places, models["test_corrected"], strict=True):
             axes.annotate(f"{test:.0f}", (test, place), (6, -3), textcoords="offset points", fontsize=8)
         axes.set_yticks(places, models["row"] + ", " + models["year"].astype(str), fontsize=8)
         axes.set_ylim(len(models) - 0.5, -0.5)
         axes.set_xscale("log")
-        ticks = [tick for tick in (100, 125, 150, 175, 200, 250, 300, 350, 400) if tick < 1.1 * models["test"].max()]
+        highest = 1.1 * models["test_corrected"].max()
+        ticks = [tick for tick in (100, 125, 150, 175, 200, 250, 300, 350, 400) if tick < highest]
         axes.set_xticks(ticks, map(str, ticks))
         axes.minorticks_off()
-        axes.set_xlabel("test perplexity on Brown, with share")
+        axes.set_xlabel("test perplexity on Brown, corrected for unseen words")
         figure.legend(fontsize=9, loc="outside upper left", ncols=2)
         return style.svg(figure)

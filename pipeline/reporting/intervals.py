@@ -14,23 +14,21 @@ def build(table: Table, corpus: Corpus) -> pd.DataFrame:
     """One line per model: raw perplexity and its ratio to each baseline (`yardsticks`), with 95 % intervals. Ratios are
     paired: both models on the same resampled texts.
 
-    Columns for test: perplexity, low, high, and to_NAME, to_NAME_low, to_NAME_high for each baseline. Columns for
-    validation have the prefix valid_; its perplexity is `valid`. Perplexities are geometric means over seeds: those of
-    the mean log-probability.
+    Columns of each split: <split>_raw, the perplexity, and <split>_raw_to_NAME for each baseline; the ends of their
+    intervals have the endings _low and _high. Perplexities are geometric means over seeds: those of the mean
+    log-probability.
     """
     lines: dict[str, dict[str, float]] = {name: {} for name in table.names}
-    for split, prefix in (("test", ""), ("valid", "valid_")):
+    for split in ("test", "valid"):
         parts = resampling.parts_of(corpus, split)
         sums = {name: _sums(table, name, texts=parts.table, split=split) for name in table.names}
         for name, model_sums in sums.items():
-            estimates = {"": resampling.perplexity(model_sums, parts.tokens)}
+            estimates = {f"{split}_raw": resampling.perplexity(model_sums, parts.tokens)}
             for baseline in table.yardsticks:
-                estimates[f"to_{baseline}_"] = resampling.ratio(model_sums, sums[baseline], parts.tokens)
+                estimates[f"{split}_raw_to_{baseline}"] = resampling.ratio(model_sums, sums[baseline], parts.tokens)
             for key, estimate in estimates.items():
                 estimate = parts.interval(estimate)
-                value = f"{prefix}{key}".rstrip("_") or "perplexity"
-                ends = {f"{prefix}{key}low": estimate.low, f"{prefix}{key}high": estimate.high}
-                lines[name] |= {value: estimate.value} | ends
+                lines[name] |= {key: estimate.value, f"{key}_low": estimate.low, f"{key}_high": estimate.high}
     intervals = pd.DataFrame.from_dict(lines, orient="index").rename_axis("name")
     return intervals.assign(seeds=[len(seeds) for seeds in table.names.values()])
 

@@ -18,16 +18,17 @@ from pipeline.core.common.stream import SPLITS
 from pipeline.data import record
 from pipeline.data.corpus import Corpus
 from pipeline.data.files import read_json
-from pipeline.data.predictions import folder_of, read_predictions
+from pipeline.data.predictions import folder_of, read_metrics, read_predictions
 
 EVAL_SPLITS = ("valid", "test")  # the splits on which every model has predictions
 BASELINE, TRIGRAM = "kn5-srilm", "interpolated3"  # the rows to which the page shows ratios
 ENDS = ("low", "high")  # of an interval
+EVALUATED = ("raw", "raw_sd", "corrected", "corrected_sd", "corrected_seen")
 INTEGERS = ["n", "c", "h", "m", "seeds", "parameters"]
 FIGURES = [
-    "train_se",
-    "train",
-    *(f"{split}{end}" for end in ("_raw", "_raw_sd", "", "_sd", "_seen") for split in EVAL_SPLITS),
+    "train_raw_se",
+    "train_raw",
+    *(f"{split}_{key}" for key in EVALUATED for split in EVAL_SPLITS),
 ]
 FIGURES += [f"paper_{split}" for split in SPLITS]
 # The columns in the order of the CSV file.
@@ -45,11 +46,11 @@ def build(table: Table, corpus: Corpus) -> pd.DataFrame:
     """One line for each model of the table, indexed by its name. Perplexities are means over seeds, with the standard
     deviation (_sd) where there are several seeds.
 
-    - *_raw: uncorrected, as in the paper;
-    - valid, test: corrected for unseen words;
-    - *_seen: corrected, over the tokens whose word occurs in training;
-    - train: uncorrected, of the first seed, where it scored training; train_se: its standard error, where it scored a
-      part of training;
+    - <split>_raw: uncorrected, as in the paper;
+    - <split>_corrected: corrected for unseen words;
+    - <split>_corrected_seen: corrected, over the tokens whose word occurs in training;
+    - train_raw: of the first seed, where it scored training; train_raw_se: its standard error, where it scored a part
+      of training;
     - parameters: free parameters of a network, or of all networks in a mixture;
     - context: how many words before the next one can change its probability; infinite where all can.
 
@@ -70,21 +71,21 @@ def line(name: str, table: Table, corpus: Corpus) -> dict[str, object]:
         raise InputError(f"{', '.join(map(str, folders))}: seeds of one model with different settings: make them again")
     sizes = shape(folders[0], table.predictions)
     built = dict.fromkeys(NAMES) | {"row": row.row or name, "seeds": len(folders)} | sizes
-    metrics = read_json(folders[0] / "metrics.json")
-    built |= {key: metrics.get(key) for key in ("train", "train_se")}
+    metrics = read_metrics(folders[0])
+    built |= {key: metrics.get(key) for key in ("train_raw", "train_raw_se")}
     for split in EVAL_SPLITS:
         ids = corpus.ids(split)
         all_tokens = np.full(len(ids), True)
         seen_tokens = ~corpus.unseen[ids]
-        for end, array, mask in (
-            ("_raw", f"raw/{split}", all_tokens),
-            ("", split, all_tokens),
-            ("_seen", split, seen_tokens),
+        for key, array, mask in (
+            ("raw", f"raw/{split}", all_tokens),
+            ("corrected", split, all_tokens),
+            ("corrected_seen", split, seen_tokens),
         ):
             seeds = [perplexity(read_predictions(folder, array, len(ids))[mask]) for folder in folders]
-            built[f"{split}{end}"] = np.mean(seeds)
-            if len(seeds) > 1 and f"{split}{end}_sd" in NAMES:
-                built[f"{split}{end}_sd"] = np.std(seeds, ddof=1)
+            built[f"{split}_{key}"] = np.mean(seeds)
+            if len(seeds) > 1 and f"{key}_sd" in EVALUATED:
+                built[f"{split}_{key}_sd"] = np.std(seeds, ddof=1)
     return built | {f"paper_{split}": getattr(row, split) for split in SPLITS}
 
 
@@ -128,7 +129,7 @@ def read_rows(reports: Path, table: Table) -> pd.DataFrame:
     """All rows of a table in the folder of reports: first those that the paper prints, then the others.
 
     Where there are intervals: their ends for valid_raw and test_raw (_low, _high), and the ratios to each baseline,
-    valid_to_NAME and to_NAME, with theirs. Raises InputError without the table.
+    valid_raw_to_NAME and test_raw_to_NAME, with theirs. Raises InputError without the table.
     """
     file = reports / table.csv
     if not file.is_file():
@@ -136,10 +137,9 @@ def read_rows(reports: Path, table: Table) -> pd.DataFrame:
     rows = pd.concat([read(path) for path in (file, file.with_name("extra.csv")) if path.is_file()])
     if not (path := file.with_name("intervals.csv")).is_file():
         return rows
-    intervals = pd.read_csv(path, index_col="name").drop(columns=["perplexity", "valid", "seeds"], errors="ignore")
-    columns = {"low": "test_raw_low", "high": "test_raw_high"}
-    columns |= {"valid_low": "valid_raw_low", "valid_high": "valid_raw_high"}
-    return rows.join(intervals.rename(columns=columns))
+    # Perplexities stay those of the table, which are means over seeds; those of intervals.csv are geometric means.
+    intervals = pd.read_csv(path, index_col="name")
+    return rows.join(intervals.drop(columns=["valid_raw", "test_raw", "seeds"], errors="ignore"))
 
 
 def label(row: pd.Series) -> str:
@@ -154,22 +154,23 @@ def ratios(table: pd.DataFrame, baselines: list[str], intervals: pd.DataFrame) -
     network, none for a baseline that the table lacks:
 
     - over: the baseline's name;
-    - the table's columns, each figure divided by the baseline's;
-    - *_low and *_high: ends of the interval of the raw ratio, from `intervals.build`;
+    - the table's figures, each divided by the baseline's, with the ending _ratio;
+    - <split>_raw_ratio_low, <split>_raw_ratio_high: ends of the interval, from `intervals.build`;
     - reached: whether the raw ratios are at or below those of the paper's figures; missing where the paper prints none.
     """
     networks = table[table["model"] == "network"]
     parts = []
-    figures = [name for split in EVAL_SPLITS for name in (f"{split}_raw", split, f"{split}_seen", f"paper_{split}")]
+    keys = [key for key in EVALUATED if not key.endswith("_sd")]
+    figures = [name for split in EVAL_SPLITS for name in (*(f"{split}_{key}" for key in keys), f"paper_{split}")]
     for baseline in (name for name in baselines if name in table.index):
-        part = networks[figures] / table[figures].loc[baseline]  # NaN where the paper prints nothing
+        part = (networks[figures] / table[figures].loc[baseline]).add_suffix("_ratio")  # NaN where nothing is printed
         part.insert(0, "row", networks["row"])
         part.insert(1, "over", baseline)
         for end in ENDS:
-            part[f"valid_{end}"] = intervals[f"valid_to_{baseline}_{end}"]
-            part[f"test_{end}"] = intervals[f"to_{baseline}_{end}"]
-        ours = part[["valid_raw", "test_raw"]]
-        paper = part[["paper_valid", "paper_test"]]
+            for split in EVAL_SPLITS:
+                part[f"{split}_raw_ratio_{end}"] = intervals[f"{split}_raw_to_{baseline}_{end}"]
+        ours = part[["valid_raw_ratio", "test_raw_ratio"]]
+        paper = part[["paper_valid_ratio", "paper_test_ratio"]]
         above = (ours.to_numpy() > paper.to_numpy()).any(axis=1)
         part["reached"] = pd.Series(~above, part.index, dtype="boolean").where(paper.notna().any(axis=1))
         parts.append(part)

@@ -20,12 +20,13 @@ from pipeline.config import check, groups
 from pipeline.config.check import keys_of
 from pipeline.core.common.errors import InputError
 from pipeline.data.corpus import read_corpus
-from pipeline.data.files import read_json
+from pipeline.data.predictions import read_metrics
 from pipeline.reporting import figures, style
 from pipeline.running import tracking
 from pipeline.running.app import FAILURE, ending_in_lines
 
-SHOWN = ["valid", "valid_seen", "valid_raw", "train", "best_epoch", "running"]  # columns to choose by, so none of test
+# The columns to choose by, so none of test.
+SHOWN = ["valid_corrected", "valid_corrected_seen", "valid_raw", "train_raw", "best_epoch", "train_running"]
 JOBS = "*/.hydra/overrides.yaml"  # in the folder of a multirun: the file that Hydra writes when a job starts
 SAVING = 10  # seconds in which a job can save its state
 
@@ -94,7 +95,7 @@ class Grid(Callback):
             self.job_name(_overrides(folder / job.job)): job.failure
             for job in table[table["failure"] != ""].itertuples()
         }
-        if table["valid"].notna().any():
+        if table["valid_corrected"].notna().any():
             if drawing := figures.search(table):
                 picture.write_text(style.alone(drawing), encoding="utf-8")
             if self.table and not failed:
@@ -116,8 +117,8 @@ def log(run: str, file: Path, table: pd.DataFrame, output: str) -> None:
     """Logs the table of a grid, its file, and the picture beside the file, in a run. output: see digest; "" for
     none."""
     mlflow = tracking.mlflow()
-    perplexities = table["valid"].astype(float)
-    best = {"best_valid": perplexities.min()} if perplexities.notna().any() else {}
+    perplexities = table["valid_corrected"].astype(float)
+    best = {"best_valid_corrected": perplexities.min()} if perplexities.notna().any() else {}
     mlflow.log_metrics({"jobs": len(table), "failed": int(perplexities.isna().sum())} | best, run_id=run)
     for artifact in filter(Path.is_file, (file, file.with_suffix(".svg"))):
         mlflow.log_artifact(str(artifact), run_id=run)
@@ -179,19 +180,19 @@ def collect(folder: Path) -> pd.DataFrame:
         failure = job / FAILURE
         metrics = job / "metrics.json"
         complete = metrics.is_file() and not failure.is_file()
-        figures_of_job = read_json(metrics) | _best_epoch(job) if complete else {}
+        figures_of_job = read_metrics(job) | _best_epoch(job) if complete else {}
         lines = failure.read_text(encoding="utf-8").strip().split("\n") if failure.is_file() else [""]
         reason = lines[-1] if lines[0].startswith("Traceback") else "; ".join(lines)
         row |= {key: figures_of_job.get(key, float("nan")) for key in SHOWN}
         rows.append(row | {"failure": "" if complete else reason or "stopped before its end"})
     table = pd.DataFrame(rows, columns=None if rows else ["job", *SHOWN, "failure"])
-    return table.drop(columns="train") if table["train"].isna().all() else table  # if no job scores training
+    return table.drop(columns="train_raw") if table["train_raw"].isna().all() else table  # if no job scores training
 
 
 def _best_epoch(job: Path) -> dict[str, float]:
     """The epoch whose weights a job keeps, and the running training perplexity of that epoch."""
     best = pd.read_csv(job / "curve.csv").sort_values(["valid_perplexity", "epoch"]).iloc[0]
-    return {"best_epoch": int(best["epoch"]), "running": best["train_perplexity"]}
+    return {"best_epoch": int(best["epoch"]), "train_running": best["train_perplexity"]}
 
 
 def summary(table: pd.DataFrame) -> pd.DataFrame:
@@ -202,7 +203,7 @@ def summary(table: pd.DataFrame) -> pd.DataFrame:
     if len(table) < 2:
         return table.drop(columns=[name for name in table if (table[name] == "").all()])
     columns = [name for name in table if name in SHOWN or table[name].nunique(dropna=False) > 1]
-    return table[columns].sort_values("valid", kind="stable", na_position="last")
+    return table[columns].sort_values("valid_corrected", kind="stable", na_position="last")
 
 
 def _overrides(job: Path) -> list[str]:

@@ -4,8 +4,9 @@ A run begins with its stage and gets the learning curve during training. Everyth
 result: `log` reads them, called at the end of a stage or by `nplm publish`. Each corpus has an experiment. The runs of
 one state of code and data have one parent run. The default store is mlflow.db at the root of the checkout.
 
-The metrics of a run: `valid`, `test` and others without a prefix are those of the finished model; `curve/` has a value
-for each epoch, `cost/` time and memory of the stage, `system/` MLflow's measurements of the machine.
+The metrics of a run: `valid_raw`, `test_corrected` and others without a prefix are those of the finished model;
+`curve/` has a value for each epoch, `cost/` time and memory of the stage, `system/` MLflow's measurements of the
+machine.
 """
 
 import hashlib

@@ -21,7 +21,7 @@ class TrainingWatch(Bar, Watch):
 
     def __init__(self, config: Train, ranks: Ranks, file: Checkpoint, run: tracking.Run):
         super().__init__(config.name, visible=ranks.first)
-        self.kind = "with share" if config.recipe.stopping_share else "raw"  # of the validation perplexity
+        self.kind = "corrected" if config.recipe.stopping_corrected else "raw"  # of the validation perplexity
         self.file = file
         self.run = run
         self.start = time.perf_counter()  # of the part of the work that is under way

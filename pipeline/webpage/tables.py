@@ -67,12 +67,12 @@ class PageTables:
         return laid_out(self.read(file), VIEWS[name or Path(file).stem])
 
     def _rows(self, settings: Table) -> pd.DataFrame:
-        """All rows of a table with their shapes. And for each baseline NAME: paper_to_NAME, the ratio to it by the
-        paper's figures, and less_NAME, how far our ratio is above that."""
+        """All rows of a table with their shapes. And for each baseline NAME: paper_test_to_NAME, the ratio to it by
+        the paper's figures, and less_NAME, how far our ratio is above that."""
         rows = table.read_rows(self.reports, settings)
-        for baseline in (name for name in settings.yardsticks if f"to_{name}" in rows):
-            rows[f"paper_to_{baseline}"] = rows["paper_test"] / rows.loc[baseline, "paper_test"]
-            rows[f"less_{baseline}"] = rows[f"to_{baseline}"] / rows[f"paper_to_{baseline}"] - 1
+        for baseline in (name for name in settings.yardsticks if f"test_raw_to_{name}" in rows):
+            rows[f"paper_test_to_{baseline}"] = rows["paper_test"] / rows.loc[baseline, "paper_test"]
+            rows[f"less_{baseline}"] = rows[f"test_raw_to_{baseline}"] / rows[f"paper_test_to_{baseline}"] - 1
         return rows.assign(row=spelt_out(rows["row"]), shape=[shape(row) for row in rows.to_dict("records")])
 
     def table(self, name: str) -> pd.DataFrame:
@@ -82,9 +82,9 @@ class PageTables:
         view = {head: cell for head, cell in VIEWS["page"].items() if settings.same_corpus or "paper" not in head}
         for place, baseline in enumerate(settings.against):
             head = f"test over {self.labels[baseline]}"
-            view[head] = f"to_{baseline}:.3f"
+            view[head] = f"test_raw_to_{baseline}:.3f"
             if place == 0 or not settings.same_corpus:
-                view[f"{head}, paper"] = f"paper_to_{baseline}:.3f"
+                view[f"{head}, paper"] = f"paper_test_to_{baseline}:.3f"
             if place == 0:
                 view[f"{head}, difference"] = f"less_{baseline}:+.1%"
         frame = laid_out(self.rows[name], view)
@@ -140,7 +140,7 @@ class PageTables:
         lines = []
         for name, settings in self.settings.items():
             if len(claims := self.read(f"claims/{name}/claims.csv")):
-                by_case = claims.groupby(["split", "reading"], sort=False)["holds"].agg(counts)
+                by_case = claims.groupby(["split", "evaluation"], sort=False)["holds"].agg(counts)
                 line = {"claims of": f"{settings.title}, {self.seeds(name)}"}
                 line |= {", ".join(case): text for case, text in by_case.items()}
                 curves = self.read(f"claims/{name}/curves.csv")

@@ -27,7 +27,7 @@ def unseen_words(train: np.ndarray, vocabulary: int) -> np.ndarray:
     return np.bincount(train, minlength=vocabulary) == 0
 
 
-def fit_share(log_probabilities: np.ndarray, ids: np.ndarray, unseen: np.ndarray) -> float:
+def fit_correction(log_probabilities: np.ndarray, ids: np.ndarray, unseen: np.ndarray) -> float:
     """e of the correction P' = (1 - e) P + e [w unseen] / N_unseen, by EM on these tokens (validation); 0 where
     N_unseen = 0.
 
@@ -40,12 +40,15 @@ def fit_share(log_probabilities: np.ndarray, ids: np.ndarray, unseen: np.ndarray
     return float(fit_weights(np.stack([log_probabilities, _uniform(ids, unseen)]))[1])
 
 
-def apply_share(log_probabilities: np.ndarray, ids: np.ndarray, unseen: np.ndarray, share: float) -> np.ndarray:
-    """The corrected log P' (T,) float32, from log P (T,) of the tokens `ids` (T,)."""
-    if share == 0:
+def apply_correction(
+    log_probabilities: np.ndarray, ids: np.ndarray, unseen: np.ndarray, correction: float
+) -> np.ndarray:
+    """The corrected log P' (T,) float32, from log P (T,) of the tokens `ids` (T,). correction: the e of
+    fit_correction."""
+    if correction == 0:
         return log_probabilities
-    log_weighted = log_probabilities + math.log1p(-share)
-    return np.logaddexp(log_weighted, _uniform(ids, unseen) + math.log(share)).astype(np.float32)
+    log_weighted = log_probabilities + math.log1p(-correction)
+    return np.logaddexp(log_weighted, _uniform(ids, unseen) + math.log(correction)).astype(np.float32)
 
 
 def _uniform(ids: np.ndarray, unseen: np.ndarray) -> np.ndarray:
@@ -55,21 +58,21 @@ def _uniform(ids: np.ndarray, unseen: np.ndarray) -> np.ndarray:
 
 
 def treat(raw: dict[str, np.ndarray], ids: dict[str, np.ndarray], unseen: np.ndarray) -> tuple[dict, dict]:
-    """The log-probabilities (T,) of valid and test corrected for unseen words, with the correction fitted on
-    validation; and the perplexities of these splits: uncorrected (`_raw`), corrected, and corrected over the tokens of
-    seen words (`_seen`). Train's perplexity is uncorrected.
+    """The log-probabilities (T,) of valid and test corrected for unseen words; the weight e of the correction, which is
+    fitted on validation (`correction`); and the perplexities of these splits: uncorrected (`_raw`), corrected
+    (`_corrected`), and corrected over the tokens of seen words (`_corrected_seen`). Train has only `train_raw`.
 
     raw: uncorrected log P (T,) of every token of valid and test, and of train where it was computed; ids: of the same
     splits.
     """
-    share = fit_share(raw["valid"], ids["valid"], unseen)
-    treated, metrics = {}, {"share": share}
+    correction = fit_correction(raw["valid"], ids["valid"], unseen)
+    treated, metrics = {}, {"correction": correction}
     for split, array in raw.items():
         if split == "train":
-            metrics["train"] = perplexity(array)
+            metrics["train_raw"] = perplexity(array)
             continue
-        treated[split] = apply_share(array, ids[split], unseen, share)
-        metrics[split] = perplexity(treated[split])
+        treated[split] = apply_correction(array, ids[split], unseen, correction)
         metrics[f"{split}_raw"] = perplexity(array)
-        metrics[f"{split}_seen"] = perplexity(treated[split][~unseen[ids[split]]])
+        metrics[f"{split}_corrected"] = perplexity(treated[split])
+        metrics[f"{split}_corrected_seen"] = perplexity(treated[split][~unseen[ids[split]]])
     return treated, metrics

@@ -61,7 +61,7 @@ class RecipeSettings(Protocol):
     weights_std: float
     output_biases: Literal["unigram", "zero"]
     stopping_tokens: int | None
-    stopping_share: bool
+    stopping_corrected: bool
     average: float
 
 

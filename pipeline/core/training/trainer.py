@@ -30,7 +30,7 @@ class Epoch:
     epoch: int
     rate: float  # at the end of the epoch
     train_perplexity: float  # over the epoch, by the training softmax with dropout: shows the progress, nothing else
-    valid_perplexity: float  # exact, over valid_tokens; with recipe.stopping_share corrected for unseen words
+    valid_perplexity: float  # exact, over valid_tokens; with recipe.stopping_corrected corrected for unseen words
     valid_tokens: int  # tokens that early stopping reads
 
 
@@ -240,8 +240,8 @@ class Trainer:
         raw = self._evaluated.score(self.valid, self.train, self.mark, self.stopping)
         target = self.valid[self.stopping]
         self._checked(float(-raw.sum(dtype=np.float64)), len(raw))
-        share = evaluation.fit_share(raw, target, self.unseen) if self.recipe.stopping_share else 0.0
-        treated = evaluation.apply_share(raw, target, self.unseen, share)
+        correction = evaluation.fit_correction(raw, target, self.unseen) if self.recipe.stopping_corrected else 0.0
+        treated = evaluation.apply_correction(raw, target, self.unseen, correction)
         epoch = Epoch(
             epoch=progress.epoch + 1,
             rate=rate,

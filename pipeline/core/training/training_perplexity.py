@@ -21,8 +21,8 @@ def sampled(
     rounded: bool = False,
     progress: Callable[[int], object] = lambda words: None,
 ) -> dict[str, float]:
-    """The perplexity of `tokens` tokens (at least BLOCKS) of the training part, `train`, and its standard error,
-    `train_se`; no standard error where all tokens are read.
+    """The perplexity of `tokens` tokens (at least BLOCKS) of the training part, `train_raw`, and its standard error,
+    `train_raw_se`; no standard error where all tokens are read.
 
     The tokens are those of evenly spaced blocks. Words of a block depend on each other, blocks hardly do. So the
     standard error is that of the mean over blocks, with the correction for a finite population. model, vocabulary,
@@ -36,7 +36,8 @@ def sampled(
     nats = -network.score(train, train[:0], mark, places, progress).astype(np.float64)
     perplexity = math.exp(nats.mean())
     if len(places) == len(train):
-        return {"train": perplexity}
+        return {"train_raw": perplexity}
     blocks = nats.reshape(max(BLOCKS, tokens // BLOCK), -1).mean(1)
     unread = 1 - len(places) / len(train)
-    return {"train": perplexity, "train_se": perplexity * float(blocks.std(ddof=1)) * (unread / len(blocks)) ** 0.5}
+    error = perplexity * float(blocks.std(ddof=1)) * (unread / len(blocks)) ** 0.5
+    return {"train_raw": perplexity, "train_raw_se": error}
