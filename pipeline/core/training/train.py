@@ -55,7 +55,8 @@ def train(
         torch.use_deterministic_algorithms(True)
     torch.manual_seed(seed)  # of what stock modules draw as they are built
     network = _network(model, vocabulary, parallel)
-    network.rounded = not exact and device == "cpu" and has_bfloat16(torch.device(device))
+    if not exact and not network.in_pairs and device == "cpu":
+        network.rounded = has_bfloat16(torch.device(device))
     trainer = Trainer(
         network=network,
         recipe=recipe,
