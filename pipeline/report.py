@@ -82,7 +82,7 @@ def main(config: Report) -> None:
         text = f"# Word classes\n\nSome of them.\n\n{class_lines.to_markdown(index=False)}\n"
         (out / "classes.md").write_text(text, encoding="utf-8")
     seeds = SEVERAL_SEEDS if len(settings.seeds) > 1 else ONE_SEED
-    notes = [f"Networks trained by {settings.training}.", TERMS, seeds]
+    notes = [table.trained_by(settings), TERMS, seeds]
     notes += [SAMPLED] * bool(rows["train_raw_se"].notna().any())
     notes += filter(None, [settings.note, OTHER_CORPUS if compares and not settings.same_corpus else ""])
     same_corpus = settings.same_corpus

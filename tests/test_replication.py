@@ -14,7 +14,6 @@ rows: {}
 same_corpus: true
 predictions: []
 dvc: dvc.yaml
-training: hand
 csv: NAME/NAME.csv
 short: settings of NAME
 """

@@ -137,7 +137,7 @@ def listed(folder, **changes):
     models = {"train": ["mlp1"], "ngram": ["kn3"]}
     rows = {"kn3": Row(row="Kneser-Ney"), "mlp1": Row(row="MLP1", valid=284.0)}
     given = {"seeds": [0, 1], "models": models, "mix": Mixed(networks=["mlp1"], ways=["mixed"]), "rows": rows}
-    given |= {"yardsticks": ["kn3"], "same_corpus": True, "dvc": "dvc.yaml", "training": "hand"}
+    given |= {"yardsticks": ["kn3"], "same_corpus": True, "dvc": "dvc.yaml"}
     return Table(predictions=[str(folder)], **given | changes)
 
 

@@ -138,7 +138,7 @@ def table_of(folder, *networks, seeds=(0,), also=()):
     """A table with networks and other models, of which the paper prints what ROWS has."""
     rows = {name: ROWS.get(name, Row()) for name in (*networks, *also)}
     listed = {"seeds": list(seeds), "models": {"train": list(networks)}, "also": list(also), "rows": rows}
-    return Table(**listed, same_corpus=True, predictions=[str(folder)], dvc="x.yaml", training="hand")
+    return Table(**listed, same_corpus=True, predictions=[str(folder)], dvc="x.yaml")
 
 
 def stage(few, folder, table, file="claims", **said):

@@ -19,7 +19,6 @@ rows: {rows}
 same_corpus: true
 predictions: []
 dvc: dvc.yaml
-training: hand
 csv: {name}/{name}.csv
 short: "{short}"
 """

@@ -55,7 +55,6 @@ class Table(Keys):
     )
     predictions: list[Text] = Field(description="where the models are; the first folder that has one")
     clusterings: list[int] = Field([], description="numbers of classes for the class n-grams")
-    training: str = Field(description="whose procedure trained the networks, in words")
     note: str = Field("", description="what to know before reading it")
     title: str = Field("", description="on the page; empty: the page does not show it")
     short: str = Field("", description="the training in a word or two, where several tables stand side by side")

@@ -4,7 +4,7 @@ import pandas as pd
 
 from pipeline.config.tables import Table
 
-TRAINED = "Networks trained by {training}; seeds: {seeds}.\n"
+TABLE = 'Models of the table "{table}"; seeds of a network: {seeds}.\n'
 HEAD = """\
 A figure is the perplexity of `than` over that of `better`, less 1, in the geometric mean over seeds. Of several
 models it is about the one whose raw perplexity is lowest on validation, ours here and the paper's there; where it
@@ -38,7 +38,7 @@ stopping and weights were chosen there.
 def page(table: Table, frames: dict[str, pd.DataFrame]) -> str:
     """The page. frames: the stage's lines, by kind."""
     has_claims = any(len(frames[kind]) for kind in ("claims", "curves", "incomparable"))
-    parts = [TRAINED.format(training=table.training, seeds=len(table.seeds))] + [HEAD] * has_claims
+    parts = [TABLE.format(table=table.title or table.csv, seeds=len(table.seeds))] + [HEAD] * has_claims
     for kind, head in HEADS.items():
         if len(frames[kind]):
             note = "" if has_claims else f"{WITHOUT_CLAIMS}\n"

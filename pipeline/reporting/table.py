@@ -5,7 +5,8 @@ sizes from its run.json.
 """
 
 import math
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -87,6 +88,29 @@ def line(name: str, table: Table, corpus: Corpus) -> dict[str, object]:
             if len(seeds) > 1 and f"{key}_sd" in EVALUATED:
                 built[f"{split}_{key}_sd"] = np.std(seeds, ddof=1)
     return built | {f"paper_{split}": getattr(row, split) for split in SPLITS}
+
+
+def trained_by(table: Table) -> str:
+    """How a table's networks were trained and scored, from their run.json and metrics.json, as a sentence: recipe,
+    epochs, softmax and number format. Networks are named where they differ."""
+    networks = defaultdict(list)
+    for name in table.names:
+        for folder in folders_of(table, name):
+            run = record.read(folder)
+            if run.stage == "train":
+                networks[_training(run, read_metrics(folder))].append(name)
+    parts = [
+        training + (f" ({', '.join(dict.fromkeys(names))})" if len(networks) > 1 else "")
+        for training, names in networks.items()
+    ]
+    return f"Networks trained by {'; '.join(parts)}." if parts else "No networks."
+
+
+def _training(run: record.Record, metrics: Mapping[str, object]) -> str:
+    recipe = run.config["recipe"]
+    softmax = f"a sampled softmax of {recipe['samples']:,}" if recipe["samples"] else "the full softmax"
+    rounded = ", scored with infrequent words in bfloat16" if metrics.get("scoring") == "bfloat16" else ""
+    return f"conf/recipe/{recipe['name']}.yaml, {recipe['epochs']} epochs, {softmax}{rounded}"
 
 
 def shape(folder: Path, places: Sequence[str | Path]) -> dict[str, object]:
