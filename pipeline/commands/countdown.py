@@ -64,7 +64,7 @@ def counted(lines: Iterable[str], seconds: Mapping[str, float], jobs: int) -> It
     """
     start = time.monotonic()
     skipped = set()
-    begun: list[str] = []  # the last of them still run
+    begun: list[str] = []  # the last `jobs` of them still run, and count as half done
     for line in lines:
         yield line
         match = LINE.match(line)
@@ -75,9 +75,11 @@ def counted(lines: Iterable[str], seconds: Mapping[str, float], jobs: int) -> It
         else:
             begun.append(match[2])
         waiting = seconds.keys() - skipped - set(begun)
-        ended = sum(seconds[name] for name in begun[:-jobs])
-        ahead = sum(seconds[name] for name in waiting) + sum(seconds[name] for name in begun[-jobs:]) / 2
-        pace = (time.monotonic() - start) / ended if ended else 1 / jobs  # seconds now for a second of the earlier run
+        half = sum(seconds[name] for name in begun[-jobs:]) / 2
+        done = sum(seconds[name] for name in begun) - half
+        ahead = sum(seconds[name] for name in waiting) + half
+        elapsed = time.monotonic() - start
+        pace = elapsed / done if done and len(begun) > jobs else 1 / jobs  # seconds now for one of the earlier run
         number = len(seconds) - len(waiting)
         yield f"[{number} of {len(seconds)} stages; about {_minutes(ahead * pace)} left]\n"
     yield f"[{len(begun)} stages ran, {len(skipped)} were up to date; {_minutes(time.monotonic() - start)}]\n"
