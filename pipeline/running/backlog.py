@@ -28,18 +28,19 @@ def lock() -> FileLock:
     return FileLock(tracking.CHECKOUT / "mlflow.db.publish.lock")
 
 
-def run_of(client: "MlflowClient", folder: Path, data: Path, timing: Mapping[str, Any], code: Mapping[str, str]) -> str:
+def run_of(client: "MlflowClient", folder: Path, data: Path, timing: Mapping[str, Any]) -> str:
     """The id of a result's complete run. The run is logged if the store does not have it.
 
-    folder: of the result; data: the folder of the corpus; timing: the stage's file of times, empty if there is none;
-    code: the tags of tracking.code_state, empty if another machine may have made the result.
+    folder: of the result; data: the folder of the corpus; timing: the stage's file of times, empty if there is none.
+    Only a result that waits is known to have been made here, so no other names a commit.
     """
     for run in complete(client, data, tracking.digest(folder)):
         return run.info.run_id
     record = records.read(folder)
     written = (folder / records.FILE).stat().st_mtime
     end = datetime.fromisoformat(timing["ended"]).timestamp() if "ended" in timing else written
-    source = {"mlflow.source.name": f"pipeline.{record.stage}", **code}
+    code = {key: value for key, value in timing.get(UNTRACKED, {}).items() if key in ("commit", "dirty")}
+    source = {"mlflow.source.name": f"pipeline.{record.stage}"} | code
     run_id = tracking.begin(record, data, source=source, start=int(1000 * (end - timing.get("seconds", 0))))
     tracking.log(run_id, folder, data=data, cost=cost(timing))
     client.set_terminated(run_id, end_time=int(1000 * end))
@@ -63,12 +64,10 @@ def log_waiting(folder: Path) -> int:
     waiting = {file: timing for file, timing in timings.items() if UNTRACKED in timing}
     client = tracking.open_store()
     for file, timing in waiting.items():
-        code = dict(timing.pop(UNTRACKED))
-        out = Path(code.pop("out"))
-        data = Path(code.pop("data"))
+        out, data = (Path(timing[UNTRACKED][key]) for key in ("out", "data"))
         if (out / records.FILE).is_file():
-            run_of(client, out, data=data, timing=timing, code=code)
-        write_json(file, timing)
+            run_of(client, out, data=data, timing=timing)
+        write_json(file, {key: value for key, value in timing.items() if key != UNTRACKED})
     return len(waiting)
 
 
