@@ -54,7 +54,7 @@ def test_they_wait_and_are_logged_once_with_the_times_of_the_stage(waiting, few)
         assert run.info.status == "FINISHED" and run.data.tags[tracking.PARENT] in parents
         assert run.data.tags.items() >= tracking.code_state().items()
         assert run.info.end_time - run.info.start_time == pytest.approx(1000 * timing["seconds"], abs=2)
-        assert run.data.metrics["cost/seconds"] == timing["seconds"] and run.data.metrics["valid"] > 1
+        assert run.data.metrics["cost/seconds"] == timing["seconds"] and run.data.metrics["valid_raw"] > 1
 
 
 def test_a_store_out_of_reach_leaves_them_waiting(waiting, monkeypatch, caplog):
