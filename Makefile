@@ -19,10 +19,16 @@ export OMP_NUM_THREADS := 1
 
 # Stages of the names on standard input, as many at a time as there are cores; RUN="srun --ntasks=1" JOBS=8 makes each a
 # job of SLURM, eight at a time. Progress bars of several processes would fight for one line; through cat there is no
-# terminal, and none is drawn.
-SIDE_BY_SIDE := xargs -P $(JOBS) -I {} $(RUN) dvc --wait-for-lock repro --single-item {} 2>&1 | cat
-# The stages of a dvc.yaml that a pattern names, side by side.
-stages = dvc stage list --name-only $(1) | { grep -E '(^|:)($(2))@' || true; } | $(SIDE_BY_SIDE)
+# terminal, and none is drawn. DVC reads a name as a pattern: mix@* is all mixtures, one after another.
+SIDE_BY_SIDE := xargs -P $(JOBS) -I {} $(RUN) dvc --wait-for-lock repro --single-item --glob {} 2>&1 | cat
+# The stages of a dvc.yaml that a pattern names, side by side. Those that take seconds share one process of DVC, which
+# itself takes two seconds for a stage: most of them to read the names in dvc.yaml and dvc.lock.
+SHORT := ngram|class_ngram|mix[a-z0-9_]*
+stages = dvc stage list --name-only $(1) | { grep -E '(^|:)($(2))@' || true; } \
+  | sed -E 's/((^|:)($(SHORT)))@.*/\1@*/' | uniq | $(SIDE_BY_SIDE)
+# After commands: a line for each stage of the dvc.yaml that follows, with how many are done and how long the others take.
+COUNTDOWN := 2>&1 | python -m pipeline.commands countdown --jobs $(JOBS)
+START := $(shell date +%s)
 
 .PHONY: help install repro pull release beyond later window table2 table2-repeats ap published published-full cased page bench costs publish search demo verify test test-all mistakes lint ui lock clean
 .DEFAULT_GOAL := help
@@ -50,11 +56,12 @@ install: .venv/installed  ## the environment alone, in .venv
 
 repro: ready  ## the whole pipeline on all cores: download, train, mix, report
 	dvc repro preprocess
-	$(call stages,dvc.yaml,train|cluster|ngram)
-	$(call stages,dvc.yaml,class_ngram|mix)
-	dvc repro
+	{ $(call stages,dvc.yaml,train|cluster|ngram); \
+	  $(call stages,dvc.yaml,class_ngram|mix); \
+	  dvc repro; } $(COUNTDOWN) dvc.yaml
 	$(PAGE)
-	@cat reports/table1.md reports/claims/table1/claims.md && echo && echo "$(CURDIR)/reports/index.html"
+	@cat reports/table1.md reports/claims/table1/claims.md && echo
+	@echo "make repro took $$((($$(date +%s) - $(START) + 30) / 60)) min" && echo "$(CURDIR)/reports/index.html"
 
 pull: ready  ## Table 1's results without training, from the remote that whoever hosts them has set
 	dvc pull dvc.yaml
@@ -69,24 +76,24 @@ release: .venv/installed  ## outputs/release.tar.gz: the code, the weights and p
 
 beyond: ready  ## what the papers have beyond Table 1, after repro: energy network, NIPS 2000, claims
 	dvc repro --single-item experiments/beyond/dvc.yaml:features
-	$(call stages,experiments/beyond/dvc.yaml,train|train_\w+)
-	$(call stages,experiments/beyond/dvc.yaml,mix|nips|out_of_vocabulary|shortlist)
-	dvc repro experiments/beyond/dvc.yaml
+	{ $(call stages,experiments/beyond/dvc.yaml,train|train_\w+); \
+	  $(call stages,experiments/beyond/dvc.yaml,mix|nips|out_of_vocabulary|shortlist); \
+	  dvc repro experiments/beyond/dvc.yaml; } $(COUNTDOWN) experiments/beyond/dvc.yaml
 	$(PAGE)
 	@cat reports/beyond/beyond.md reports/claims/beyond/claims.md
 
 later: ready  ## what came after the paper, after repro: caches, LSTM, Transformer, ensembles, models that learn as they read
-	$(call stages,experiments/later/dvc.yaml,train)
-	$(call stages,experiments/later/dvc.yaml,adapt|average)
-	dvc repro experiments/cache/dvc.yaml experiments/later/dvc.yaml:report experiments/later/dvc.yaml:claims
-	dvc repro --single-item experiments/later/dvc.yaml:timeline
+	{ $(call stages,experiments/later/dvc.yaml,train); \
+	  $(call stages,experiments/later/dvc.yaml,adapt|average); \
+	  dvc repro experiments/cache/dvc.yaml experiments/later/dvc.yaml:report experiments/later/dvc.yaml:claims; \
+	  dvc repro --single-item experiments/later/dvc.yaml:timeline; } $(COUNTDOWN) experiments/later/dvc.yaml
 	$(PAGE)
 	@cat reports/timeline/timeline.md reports/timeline/steps.md
 
 window: ready  ## what helps a network with a window, after later: residual layers, direct connections, to learn as it reads
-	$(call stages,experiments/window/dvc.yaml,train)
-	$(call stages,experiments/window/dvc.yaml,adapt)
-	dvc repro experiments/window/dvc.yaml
+	{ $(call stages,experiments/window/dvc.yaml,train); \
+	  $(call stages,experiments/window/dvc.yaml,adapt); \
+	  dvc repro experiments/window/dvc.yaml; } $(COUNTDOWN) experiments/window/dvc.yaml
 	dvc repro --single-item experiments/later/dvc.yaml:timeline
 	$(PAGE)
 
@@ -117,10 +124,11 @@ published published-full cased later window search bench: export MALLOC_MMAP_THR
 published published-full cased later window search bench: export MALLOC_TRIM_THRESHOLD_ := 1000000000
 PUBLISHED := experiments/published/dvc.yaml
 published: ready  ## Table 1 by the published settings, 10 and 20 epochs, after repro
-	$(call stages,$(PUBLISHED),train|train10)
-	$(call stages,$(PUBLISHED),train_on)
-	$(call stages,$(PUBLISHED),mix|mix10)
-	dvc repro $(PUBLISHED):report $(PUBLISHED):claims
+	{ $(call stages,$(PUBLISHED),train|train10); \
+	  $(call stages,$(PUBLISHED),train_on); \
+	  $(call stages,$(PUBLISHED),mix|mix10); \
+	  dvc repro $(PUBLISHED):report $(PUBLISHED):claims; \
+	} $(COUNTDOWN) $(PUBLISHED) --stages 'train|train10|train_on|mix|mix10|report|claims'
 	$(PAGE)
 	@cat reports/answer.md reports/agreement.md reports/comparisons.md
 
@@ -133,9 +141,9 @@ published-full: ready  ## MLP5 and MLP9 by the published settings with the full 
 CASED := experiments/cased/dvc.yaml
 cased: ready  ## the control: Table 1 with case and numbers kept, by modern training and by the published settings
 	dvc repro $(CASED):preprocess
-	$(call stages,$(CASED),train|train_published|cluster|ngram)
-	$(call stages,$(CASED),class_ngram|mix|mix_published)
-	dvc repro $(CASED)
+	{ $(call stages,$(CASED),train|train_published|cluster|ngram); \
+	  $(call stages,$(CASED),class_ngram|mix|mix_published); \
+	  dvc repro $(CASED); } $(COUNTDOWN) $(CASED)
 	$(CONTROLS)
 	$(PAGE)
 	@cat reports/controls.md

@@ -58,7 +58,8 @@ def main(config: Preprocess) -> None:
     out = Path(config.out)
     unused = {key for key in ("drop_repeats", "normalise", "shuffle") if not getattr(corpus, key)}
     settings = corpus.model_dump(exclude=unused)  # so that records are equal to those from before these keys existed
-    write_corpus(out, Corpus(result.vocabulary, **result.splits, texts=result.texts, counts=result.counts))
+    texts = result.texts.to_csv(index=False)
+    write_corpus(out, Corpus(result.vocabulary, **result.splits, texts_csv=texts, counts=result.counts))
     record = Record(
         stage="preprocess",
         name=corpus.name,

@@ -69,7 +69,7 @@ def _run(config: Train, ranks: Ranks) -> None:
         if _is_trained(record, out=out, timing=Path(config.timing), training=path.stem):
             log.info("%s: trained when this grid ran before", out)
             with tracking.running(record, data, training=path.stem, finished=True) as run:
-                run.call(lambda: tracking.log(out, data, cost={}))
+                run.call(lambda: tracking.log(run.id, out, data=data, cost={}))
             return
         # Epochs and seconds of the training from which this one goes on.
         earlier_epochs = 0

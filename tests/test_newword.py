@@ -68,7 +68,7 @@ def corpus():
         {"name": list("abc"), "genre": "", "split": ["train", "valid", "valid"], "first": [0, 0, 9], "end": [0, 9, 18]}
     )
     vocabulary = [stream.UNKNOWN, stream.TEXT, *(f"w{i}" for i in range(2, V))]
-    return Corpus(vocabulary, train, valid, valid, texts, {"digest": "x"})
+    return Corpus(vocabulary, train, valid, valid, texts.to_csv(index=False), {"digest": "x"})
 
 
 @pytest.mark.parametrize("name", EVERY)

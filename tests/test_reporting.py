@@ -129,7 +129,7 @@ NETWORK = {"model": {"n": 3, "h": 8, "m": 6, "direct": True}}
 def corpus():
     """Four tokens a split; `<unk>` is the one word that training never shows."""
     ids = np.array([1, 2, 1, 3], dtype=np.int32)
-    return Corpus(["<unk>", "<text>", "a", "b"], ids, ids, ids, pd.DataFrame(), {"digest": "x"})
+    return Corpus(["<unk>", "<text>", "a", "b"], ids, ids, ids, "", {"digest": "x"})
 
 
 def listed(folder, **changes):

@@ -1,7 +1,6 @@
 """Signs that nobody sees, and those of emphasis, are no words: in files of a corpus and in a user's text alike."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from conftest import settings
 
@@ -18,7 +17,7 @@ def tokeniser(form: str) -> Tokeniser:
     words = ["<unk>", "<p>", "<text>", "the", "conversation", "was", "fair", ".", "a", "b"]
     ids = np.arange(len(words), dtype=np.int32)
     counts = {"marks": {"<p>": 1, "<text>": 2}, "format": form, "digest": "x", "normalised": True}
-    return Tokeniser(Corpus(words, ids, ids, ids, pd.DataFrame(), counts))
+    return Tokeniser(Corpus(words, ids, ids, ids, "", counts))
 
 
 def of_user(form: str, text: str) -> list[str]:

@@ -11,12 +11,10 @@ server at the same time do not wait for each other.
 import argparse
 from pathlib import Path
 
-from filelock import FileLock
-
 from pipeline.commands import Parser
 from pipeline.config.base import ROOT
 from pipeline.core.common.errors import InputError
-from pipeline.running import tracking
+from pipeline.running import backlog, tracking
 
 EXAMPLE = "nplm publish --models mlp9 best-ngram"
 
@@ -32,7 +30,7 @@ def run(options: argparse.Namespace) -> None:
     from pipeline.models import published
 
     try:
-        with FileLock(ROOT / "mlflow.db.publish.lock"):
+        with backlog.lock():
             published.publish(options.root.resolve(), options.models)
     except published.STORE_ERRORS as error:
         advice = "what was published stays, repeat the command to go on"

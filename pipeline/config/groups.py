@@ -1,7 +1,7 @@
 """The groups of conf/. A command chooses one entry of a group, such as `model=mlp1`. Most groups are folders with one
 file per entry; a group with many small entries is one file that lists them, such as `conf/models.yaml`."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -66,11 +66,12 @@ def merged(file: Path) -> dict[str, Any]:
     return OmegaConf.to_container(OmegaConf.merge(*bases, values))
 
 
-def register() -> None:
-    """Registers the listed groups with Hydra."""
+def register(listed: Iterable[str] = LISTED) -> None:
+    """Registers listed groups with Hydra; by default all."""
     from hydra.core.config_store import ConfigStore
 
-    for group, file in LISTED.items():
+    for group in listed:
+        file = LISTED[group]
         for name, keys in entries(group).items():
             is_search = group == "search"
             node = _grid(name, keys) if is_search else keys

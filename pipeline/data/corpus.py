@@ -1,16 +1,21 @@
 """A corpus as the stage preprocess writes it: ids, vocabulary, texts, counts."""
 
 import hashlib
+import io
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
 from pipeline.core.common import evaluation, stream
 from pipeline.core.common.errors import InputError
 from pipeline.core.common.stream import SPLITS, TEXT, digest
 from pipeline.data.files import read_array, read_json, write_json
+
+if TYPE_CHECKING:  # pandas takes half a second to import, and only reports look at the texts
+    import pandas as pd
 
 COUNTS = "counts.json"
 DIGESTED = ("vocabulary.txt", "texts.csv")  # counts.json has their digests, beside the digest of the ids
@@ -18,14 +23,21 @@ DIGESTED = ("vocabulary.txt", "texts.csv")  # counts.json has their digests, bes
 
 @dataclass(frozen=True)
 class Corpus:
-    """A preprocessed corpus: vocabulary (the id of a word is its place), ids of each split, texts and counts."""
+    """A preprocessed corpus: vocabulary (the id of a word is its place), ids of each split, texts.csv and counts."""
 
     vocabulary: list[str]
     train: np.ndarray
     valid: np.ndarray
     test: np.ndarray
-    texts: pd.DataFrame
+    texts_csv: str
     counts: dict
+
+    @cached_property
+    def texts(self) -> "pd.DataFrame":
+        """The texts: name, genre, first token, end, split."""
+        import pandas as pd
+
+        return pd.read_csv(io.StringIO(self.texts_csv), keep_default_na=False, dtype={"name": str})
 
     @property
     def mark(self) -> int:
@@ -59,7 +71,7 @@ def write_corpus(folder: Path, corpus: Corpus) -> None:
     (folder / "vocabulary.txt").write_text("\n".join(corpus.vocabulary) + "\n", encoding="utf-8")
     for split in SPLITS:
         np.save(folder / f"{split}.npy", corpus.ids(split))
-    corpus.texts.to_csv(folder / "texts.csv", index=False)
+    (folder / "texts.csv").write_text(corpus.texts_csv, encoding="utf-8")
     write_json(folder / COUNTS, corpus.counts | {"files": {name: _digest(folder / name) for name in DIGESTED}})
 
 
@@ -78,11 +90,11 @@ def read_corpus(folder: str | Path) -> Corpus:
         if digest(*ids.values()) != counts["digest"] or ends.tolist() != counts["boundaries"]:
             raise ValueError("the ids were changed")
         vocabulary = (folder / "vocabulary.txt").read_text(encoding="utf-8").split("\n")[:-1]
-        texts = pd.read_csv(folder / "texts.csv", keep_default_na=False, dtype={"name": str})
+        texts = (folder / "texts.csv").read_text(encoding="utf-8")
     except (OSError, ValueError, KeyError, TypeError) as error:
         message = f"the corpus in {folder} is not as preprocess wrote it: {error}; run preprocess again"
         raise InputError(message) from error
-    return Corpus(vocabulary, **ids, texts=texts, counts=counts)
+    return Corpus(vocabulary, **ids, texts_csv=texts, counts=counts)
 
 
 def _digest(file: Path) -> str:

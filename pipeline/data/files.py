@@ -5,12 +5,15 @@ import os
 import platform
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from uuid import uuid4
 
 import numpy as np
 
 from pipeline.core.common.errors import InputError
+
+UNTRACKED = "untracked"  # in a file of times: what the run needs that MLflow does not have yet; see running/backlog.py
 
 
 @contextmanager
@@ -55,7 +58,9 @@ def read_array(path: Path) -> np.ndarray:
         raise InputError(f"{path} is not there, damaged, or no array ({error}): make it again") from error
 
 
-def write_timing(path: Path, seconds: dict[str, float]) -> None:
-    """Writes times and the machine on which they were measured. Neither git nor DVC hashes this file."""
+def write_timing(path: Path, seconds: dict) -> None:
+    """Writes times, when they ended, and the machine on which they were measured. Neither git nor DVC hashes this
+    file."""
     machine = {"processor": platform.processor() or platform.machine(), "cores": os.cpu_count()}
-    write_json(path, seconds | machine | {"python": platform.python_version()})
+    ended = datetime.now(UTC).isoformat(timespec="milliseconds")
+    write_json(path, seconds | {"ended": ended} | machine | {"python": platform.python_version()})

@@ -1,12 +1,12 @@
 """Fits an n-gram model from its settings, a corpus and, for some kinds, other files."""
 
+import csv
 import logging
 import shutil
 import tempfile
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import psutil
 
 from pipeline.config.ngram import NgramModel
@@ -56,14 +56,15 @@ def read_classes(path: Path, vocabulary: list[str]) -> np.ndarray:
     """The class (V,) of each word of the vocabulary. Raises InputError if the file does not have exactly these
     words."""
     try:
-        classes = pd.read_csv(path, keep_default_na=False).set_index("word")["class"]
-        are_numbers = pd.api.types.is_integer_dtype(classes) and classes.min() >= 0
-        fits = are_numbers and sorted(classes.index) == sorted(vocabulary)
-    except (OSError, KeyError, ValueError):  # pandas' own errors are ValueErrors
+        with path.open(encoding="utf-8", newline="") as file:
+            rows = [(row["word"], int(row["class"])) for row in csv.DictReader(file)]
+        classes = dict(rows)
+        fits = sorted(word for word, _ in rows) == sorted(vocabulary) and min(classes.values()) >= 0
+    except (OSError, KeyError, TypeError, ValueError, csv.Error):  # TypeError: a line without a class
         fits = False
     if not fits:
         raise InputError(
             f"{path}: not there, or not the classes of this vocabulary of {len(vocabulary):,} words; run the stage "
             "that makes them, such as `dvc repro cluster@500`"
         )
-    return classes.loc[vocabulary].to_numpy()
+    return np.array([classes[word] for word in vocabulary])

@@ -8,10 +8,11 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import mlflow
 import pandas as pd
-from mlflow.entities import LoggedModelStatus, Run
+from mlflow.entities import LoggedModelStatus
 from mlflow.exceptions import MlflowException
 from mlflow.utils.file_utils import local_file_uri_to_path
 from omegaconf import OmegaConf
@@ -26,7 +27,7 @@ from pipeline.data.corpus import read_corpus
 from pipeline.data.files import read_json
 from pipeline.data.predictions import read_metrics
 from pipeline.models import by_name, served
-from pipeline.running import sweep, tracking
+from pipeline.running import backlog, sweep, tracking
 from pipeline.running.paper import table_of
 
 os.environ |= {"MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true", "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false"}
@@ -96,28 +97,14 @@ class Publisher:
 
     def run_of(self, folder: Path) -> str:
         """The id of a result's run. The run is logged if the store does not have it."""
-        record = self.records[folder]
-        data = self.data[folder]
-        for run in self._complete(data, tracking.digest(folder)):
-            return run.info.run_id
-        source = {"mlflow.source.name": f"pipeline.{record.stage}"}  # without commit: another machine may have made it
-        with mlflow.start_run(tracking.begin(record, data, source)) as run:
-            tracking.log(folder, data, self.cost(folder))
-        return run.info.run_id
+        return backlog.run_of(self.client, folder, data=self.data[folder], timing=self.timing(folder))
 
-    def _complete(self, data: Path, output: str) -> list[Run]:
-        """The finished runs of the result with this digest."""
-        experiment = tracking.open_experiment(self.client, data)
-        return self.client.search_runs([experiment], f"tags.`{tracking.OUTPUT}` = '{output}' and status = 'FINISHED'")
-
-    def cost(self, folder: Path) -> dict[str, float]:
-        """Time and memory of the stage of a result; empty if the file is gone, since neither git nor DVC keeps it."""
+    def timing(self, folder: Path) -> dict[str, Any]:
+        """The file of times of a result; empty if it is gone, since neither git nor DVC keeps it."""
         record = self.records[folder]
         result = {"stage": record.stage, "name": record.name, "seed": record.seed, "data": record.data}
         files = sorted(self.timings, key=lambda file: file.parent.name != table_of(folder))  # its table's first
-        timing = next((self.timings[file] for file in files if result.items() <= self.timings[file].items()), {})
-        measures = timing.keys() - {*result, "cores"}
-        return {key: timing[key] for key in timing if key in measures and isinstance(timing[key], int | float)}
+        return next((self.timings[file] for file in files if result.items() <= self.timings[file].items()), {})
 
     def publish_grid(self, table: Path) -> None:
         """Logs a grid of conf/searches.yaml from its table, as a run with its jobs below, unless the multirun logged
@@ -125,7 +112,7 @@ class Publisher:
         searches = self.root / "conf" / groups.LISTED["search"]
         search = OmegaConf.load(searches).get(table.stem) if searches.is_file() else None
         data = self.root / ((search or {}).get("data") or f"data/{BROWN}")
-        if self._complete(data, sweep.digest(table)):
+        if backlog.complete(self.client, data, sweep.digest(table)):
             return
         jobs = pd.read_csv(table, dtype=str)
         experiment = tracking.open_experiment(self.client, data)

@@ -3,6 +3,7 @@
 import logging
 import os
 import signal
+import subprocess
 import sys
 import time
 import traceback
@@ -18,7 +19,7 @@ from omegaconf import DictConfig, OmegaConf
 from pipeline import obey_ctrl_c, print_anything
 from pipeline.config import check, groups
 from pipeline.config.base import ROOT, check_checkout
-from pipeline.data.files import write_timing
+from pipeline.data.files import UNTRACKED, write_timing
 from pipeline.running.messages import is_known, lines
 from pipeline.running.place import claimed, cost
 
@@ -31,7 +32,8 @@ def run(stage: str, main: Callable[..., None], timed: bool = False) -> None:
     """Composes conf/<stage>.yaml, and calls `main` with the settings that pipeline/config/<stage>.py has checked.
 
     timed: whether `out` is claimed and the stage's time and memory are written to the file `timing`; stages without
-    `timed` do both, and more, in stage.recorded.
+    `timed` do both, and more, in stage.recorded. A stage with `timed`, such as a report, also logs the runs that wait
+    in the folder of that file; see backlog.py.
 
     For a user's mistake, the process prints a line for each fault and ends with exit code 2. In a multirun, a failed
     job writes the reason into its folder, and the other jobs go on.
@@ -57,6 +59,9 @@ def run(stage: str, main: Callable[..., None], timed: bool = False) -> None:
         with claimed(Path(settings.out), timing):
             main(settings)
             write_timing(timing, {"stage": stage} | cost(start))
+        if any(UNTRACKED.encode() in file.read_bytes() for file in timing.parent.glob("*.json")):
+            # in a process of its own, since it loads MLflow, and nothing of a result depends on it
+            subprocess.run([sys.executable, "-m", "pipeline.running.backlog", timing.parent])
 
     @hydra.main(version_base="1.3", config_path=str(ROOT / "conf"), config_name=stage)
     def application(config: DictConfig) -> None:
@@ -67,7 +72,8 @@ def run(stage: str, main: Callable[..., None], timed: bool = False) -> None:
                 call(config)
 
     with ending_in_lines():
-        groups.register()
+        # only these, since to read all would take longer than a small stage does its work
+        groups.register(_listed_groups(stage, sys.argv[1:]))
         application()
 
 
@@ -128,6 +134,12 @@ def ending_in_lines() -> Iterator[None]:
 
 def _stopped(stop: KeyboardInterrupt) -> str:
     return " ".join(["stopped", *map(str, stop.args)])
+
+
+def _listed_groups(stage: str, arguments: Sequence[str]) -> list[str]:
+    """The listed groups that a stage has as a key, or that the arguments name, such as +search=recipe."""
+    named = {argument.partition("=")[0].partition("@")[0].lstrip("+~") for argument in arguments}
+    return [group for group in groups.LISTED if group in named or group in check.keys_of(stage).model_fields]
 
 
 def _flags_first(arguments: Sequence[str]) -> list[str]:

@@ -1,4 +1,7 @@
-"""A multirun of trainings, a grid: one parent run in MLflow for all jobs, and a table of the results at the end."""
+"""A multirun of trainings, a grid: one parent run in MLflow for all jobs, and a table of the results at the end.
+
+Hydra loads this file for each single training too. So functions import the figures, and with them matplotlib.
+"""
 
 import hashlib
 import os
@@ -21,7 +24,6 @@ from pipeline.config.check import keys_of
 from pipeline.core.common.errors import InputError
 from pipeline.data.corpus import read_corpus
 from pipeline.data.predictions import read_metrics
-from pipeline.reporting import figures, style
 from pipeline.running import tracking
 from pipeline.running.app import FAILURE, ending_in_lines
 
@@ -84,6 +86,8 @@ class Grid(Callback):
     def on_multirun_end(self, config: DictConfig, **kwargs: Any) -> None:
         """Writes grid.csv and its picture into the folder of the multirun, and prints the table, the best job first.
         Exit code 1 if a job failed."""
+        from pipeline.reporting import figures, style
+
         folder = Path(config.hydra.sweep.dir)
         path = folder / "grid.csv"
         picture = folder / "grid.svg"
@@ -173,9 +177,11 @@ def _end_with_parent() -> None:
 
 def collect(folder: Path) -> pd.DataFrame:
     """A row for each job of a multirun: its overrides, its perplexities, and why it failed ('' if it did not)."""
+    from pipeline.reporting.figures import by_number
+
     rows = []
     jobs = [path.parent.parent for path in folder.glob(JOBS)]
-    for job in sorted(jobs, key=lambda job: figures.by_number(job.name)):
+    for job in sorted(jobs, key=lambda job: by_number(job.name)):
         row = {"job": job.name} | dict(override.partition("=")[::2] for override in _overrides(job))
         failure = job / FAILURE
         metrics = job / "metrics.json"
@@ -198,8 +204,10 @@ def _best_epoch(job: Path) -> dict[str, float]:
 def summary(table: pd.DataFrame) -> pd.DataFrame:
     """The table of a grid for people: the best row first, without columns that are empty or the same in every row. If
     no job failed, it has means over seeds."""
+    from pipeline.reporting.figures import over_seeds
+
     if (table["failure"] == "").all():
-        table = figures.over_seeds(table.drop(columns="failure"))
+        table = over_seeds(table.drop(columns="failure"))
     if len(table) < 2:
         return table.drop(columns=[name for name in table if (table[name] == "").all()])
     columns = [name for name in table if name in SHOWN or table[name].nunique(dropna=False) > 1]

@@ -1,7 +1,7 @@
 """MLflow as a view of the results. A stage does not fail if tracking fails.
 
 A run begins with its stage and gets the learning curve during training. Everything else comes from the files of the
-result: `log` reads them, called at the end of a stage or by `nplm publish`. Each corpus has an experiment. The runs of
+result: `log` reads them, called at the end of a stage or later (backlog.py). Each corpus has an experiment. The runs of
 one state of code and data have one parent run. The default store is mlflow.db at the root of the checkout.
 
 The metrics of a run: `valid_raw`, `test_corrected` and others without a prefix are those of the finished model;
@@ -15,6 +15,7 @@ import os
 import platform
 import re
 import subprocess
+import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -69,6 +70,7 @@ class Run:
     id: str | None = None
     tracked: bool = True
     costs: dict[str, float] = field(default_factory=dict)  # costs that the stage itself measures; see stage.recorded
+    loss: str = "this run is not tracked; its results are safe"  # where the store fails
 
     def call(self, function: Callable[..., Any], *arguments: object) -> Any:
         """Calls a function that uses the store. Returns its result; None if the store fails or has failed."""
@@ -81,7 +83,7 @@ class Run:
                 return function(*arguments)
         except Exception as error:  # of any store, driver or server: no result depends on it
             self.tracked = False
-            message = f"MLflow can't be reached, so this run is not tracked; its results are safe. {line(error)}"
+            message = f"MLflow can't be reached, so {self.loss}. {line(error)}"
             logging.getLogger(__name__).warning("%s", message)
             return None
 
@@ -111,47 +113,61 @@ def running(record: records.Record, data: Path, training: str = "", finished: bo
 
 
 def begin(
-    record: records.Record, data: Path, source: Mapping[str, str], training: str = "", finished: bool = False
+    record: records.Record,
+    data: Path,
+    source: Mapping[str, str],
+    training: str = "",
+    finished: bool = False,
+    start: int | None = None,
 ) -> str:
     """The id of a run for a result: the stopped run of the same training if there is one, else a new run.
 
     data: the folder of the corpus; source: tags that name the code; training: the key of the checkpoint; finished:
-    whether to take the finished run of the training in place of a stopped one.
+    whether to take the finished run of the training in place of a stopped one; start: of the stage, in ms since 1970,
+    if it is not now.
     """
     client = open_store()
     experiment = open_experiment(client, data)
     name = os.environ.get(JOB) or f"{record.name}-{record.seed}"
     tags = {"stage": record.stage, "model": record.name, "seed": str(record.seed), "data": record.data, **source}
-    tags |= {PARENT: os.environ.get(SWEEP) or _group(client, experiment, record.data)}
+    code = source if "commit" in source else code_state()
+    tags |= {PARENT: os.environ.get(SWEEP) or _group(client, experiment, data=record.data, code=code)}
     condition = ""
     if training:
         tags |= {TRAINING: training}
         status = "status = 'FINISHED'" if finished else "status != 'FINISHED' and status != 'RUNNING'"
         condition = f"tags.`{TRAINING}` = '{training}' and {status}"
-    return create(client, experiment, name=name, tags=tags, match=condition)
+    return create(client, experiment, name=name, tags=tags, match=condition, start=start)
 
 
-def create(client: "MlflowClient", experiment: str, name: str, tags: Mapping[str, str], match: str = "") -> str:
-    """The id of a run of this process with these tags: the run that meets the condition `match`, else a new one."""
+def create(
+    client: "MlflowClient",
+    experiment: str,
+    name: str,
+    tags: Mapping[str, str],
+    match: str = "",
+    start: int | None = None,
+) -> str:
+    """The id of a run of this process with these tags: the run that meets the condition `match`, else a new one.
+    start: see begin."""
     from mlflow.entities import RunTag
 
     tags = {PROCESS: _process(), **tags}
     for run in client.search_runs([experiment], match, max_results=1) if match else []:
         client.log_batch(run.info.run_id, tags=[RunTag(key, value) for key, value in (tags | {NAME: name}).items()])
         return run.info.run_id
-    return client.create_run(experiment, run_name=name, tags=tags).info.run_id
+    return client.create_run(experiment, run_name=name, tags=tags, start_time=start).info.run_id
 
 
-def log(folder: Path, data: Path, cost: Mapping[str, float]) -> None:
-    """Logs the files of a result in MLflow's active run, and last the tag of a complete run.
+def log(run: str, folder: Path, data: Path, cost: Mapping[str, float]) -> None:
+    """Logs the files of a result in a run, and last the tag of a complete run.
 
-    folder: of the result; data: the folder of the corpus; cost: time and memory of the stage.
+    run: its id; folder: of the result; data: the folder of the corpus; cost: time and memory of the stage.
     """
     import pandas as pd
-    from mlflow.entities import Dataset, DatasetInput, InputTag
+    from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param, RunTag
 
-    store = mlflow()
-    run = store.active_run().info.run_id
+    client = mlflow().MlflowClient()
     record = records.read(folder)
     files = [folder / name for name in FILES if (folder / name).is_file()]
     figures = {f"cost/{key}": value for key, value in cost.items()}
@@ -160,15 +176,21 @@ def log(folder: Path, data: Path, cost: Mapping[str, float]) -> None:
             figures |= {key: value for key, value in read_json(file).items() if isinstance(value, (int, float))}
         elif file.name == "curve.csv":
             log_curve(run, pd.read_csv(file).to_dict("records"))
-        store.log_artifact(str(file))
-    store.log_params({"stage": record.stage, "seed": record.seed, **dict(flattened(record.config))})
-    store.log_metrics(figures)
+        client.log_artifact(run, str(file))
+    now = int(1000 * time.time())
+    params = {"stage": record.stage, "seed": record.seed, **dict(flattened(record.config))}
+    client.log_batch(
+        run,
+        metrics=[Metric(key, value, now, step=0) for key, value in figures.items()],
+        params=[Param(key, str(value)) for key, value in params.items()],
+    )
     # MLflow takes a digest of at most 36 characters; the tag `data` has all of it.
     corpus = Dataset(name=data.name, digest=record.data[:36], source_type="local", source=str(data))
     with store_lock():
-        store.MlflowClient().log_inputs(run, [DatasetInput(corpus, [InputTag("mlflow.data.context", "training")])])
+        client.log_inputs(run, [DatasetInput(corpus, [InputTag("mlflow.data.context", "training")])])
     note = paper.note(folder, record.name)
-    store.set_tags(({NOTE: note} if note else {}) | {OUTPUT: digest(folder)})
+    tags = ({NOTE: note} if note else {}) | {OUTPUT: digest(folder)}
+    client.log_batch(run, tags=[RunTag(key, value) for key, value in tags.items()])
 
 
 def digest(folder: Path) -> str:
@@ -259,9 +281,9 @@ def experiment_name(data: Path) -> str:
     return f"nplm-{corpus['name']}" + (f"-{corpus['texts']}-texts" if corpus["texts"] else "")
 
 
-def _group(client: "MlflowClient", experiment: str, data: str) -> str:
-    """The id of the parent run for this state of code and data. The first run that needs it creates it."""
-    code = code_state()
+def _group(client: "MlflowClient", experiment: str, data: str, code: Mapping[str, str]) -> str:
+    """The id of the parent run for a state of code and data. The first run that needs it creates it."""
+    code = {key: code[key] for key in ("commit", "dirty")}
     key = f"{code['commit']}{'+' if code['dirty'] == 'true' else ''} {data[:12]}"
     with store_lock():
         for run in client.search_runs([experiment], f"tags.`{GROUP}` = '{key}'", max_results=1):

@@ -1,0 +1,89 @@
+"""Tells how many stages of a make target are done, and about how long the others take. The Makefile calls it.
+
+It reads what `dvc repro` prints, and prints it too, with a line where a stage begins or is skipped, and one at the end.
+The estimate is from the times of an earlier run here, or else from those in reports/costs.csv; the time that stages
+take now corrects it.
+"""
+
+import argparse
+import re
+import sys
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from pipeline.commands import Parser
+from pipeline.config import check
+from pipeline.config.base import ROOT
+
+EXAMPLE = "dvc repro 2>&1 | nplm countdown dvc.yaml"
+LINE = re.compile(r"(Running stage|Stage) '([^']+)'")
+
+
+def arguments(parser: Parser) -> None:
+    parser.add_argument("file", metavar="FILE", help="a dvc.yaml, with the stages that count")
+    parser.add_argument("--jobs", default=1, type=int, metavar="N", help="stages that run at a time; default 1")
+    parser.add_argument(
+        "--stages", default=r"\w+", metavar="REGEX", help="which count, such as 'train|mix'; default all"
+    )
+
+
+def run(options: argparse.Namespace) -> None:
+    """Passes standard input on, with the lines of `counted` in it."""
+    for line in counted(sys.stdin, seconds=expected(options.file, options.stages), jobs=options.jobs):
+        print(line, end="", flush=True)
+
+
+def expected(file: str, kinds: str) -> dict[str, float]:
+    """The seconds that each stage of a dvc.yaml takes, as an earlier run has taken; 0 if that is not known. kinds: a
+    pattern for the names of the stages before @."""
+    from dvc.repo import Repo
+
+    from pipeline.reporting import costs
+
+    with Repo(ROOT) as repo:
+        commands = {stage.addressing: stage.cmd for stage in repo.stage.load_all(str(ROOT / file))}
+    table = costs.gather(ROOT / "timings", ROOT / "reports" / "costs.csv")
+    seconds = dict(zip(table["table"] + "/" + table["item"], table["seconds"], strict=True))
+    pattern = re.compile(f"(^|:)({kinds})(@|$)")
+    return {name: seconds.get(_item(command), 0.0) for name, command in commands.items() if pattern.search(name)}
+
+
+def _item(command: str) -> str:
+    """The table and the item in reports/costs.csv of a stage, by its command: its file of times has both names."""
+    words = dict(word.partition("=")[::2] for word in command.split())
+    program = re.search(r"-m pipeline\.(\w+)", command)[1]
+    timing = Path(words.get("timing") or check.timing_of(program, words["out"]))
+    return f"{timing.parent.name}/{timing.stem}"
+
+
+def counted(lines: Iterable[str], seconds: Mapping[str, float], jobs: int) -> Iterator[str]:
+    """The lines of DVC, with the lines that count the stages.
+
+    seconds: expected, of each stage that counts; jobs: stages that run at a time.
+    """
+    start = time.monotonic()
+    skipped = set()
+    begun: list[str] = []  # the last `jobs` of them still run, and count as half done
+    for line in lines:
+        yield line
+        match = LINE.match(line)
+        if not match or match[2] not in seconds or match[2] in skipped or match[2] in begun:
+            continue
+        if match[1] == "Stage":
+            skipped.add(match[2])
+        else:
+            begun.append(match[2])
+        waiting = seconds.keys() - skipped - set(begun)
+        half = sum(seconds[name] for name in begun[-jobs:]) / 2
+        done = sum(seconds[name] for name in begun) - half
+        ahead = sum(seconds[name] for name in waiting) + half
+        elapsed = time.monotonic() - start
+        pace = elapsed / done if done and len(begun) > jobs else 1 / jobs  # seconds now for one of the earlier run
+        number = len(seconds) - len(waiting)
+        yield f"[{number} of {len(seconds)} stages; about {_minutes(ahead * pace)} left]\n"
+    yield f"[{len(begun)} stages ran, {len(skipped)} were up to date; {_minutes(time.monotonic() - start)}]\n"
+
+
+def _minutes(seconds: float) -> str:
+    return f"{seconds / 60:.0f} min" if seconds >= 90 else f"{seconds:.0f} s"

@@ -1,0 +1,110 @@
+"""Quick stages that DVC runs load no MLflow, and their runs are logged later; a target tells how long it still takes.
+
+test_pipeline.py has both through `make repro`, where the report of Table 1 logs the runs."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pipeline.commands.countdown import counted, expected
+from pipeline.config.base import ROOT
+from pipeline.data.files import UNTRACKED, read_json
+from pipeline.running import backlog, tracking
+
+LOADED = """
+import runpy, sys
+sys.argv = sys.argv[1:]
+runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
+print(*sorted({"mlflow", "pandas", "torch"} & sys.modules.keys()))
+"""
+
+
+@pytest.fixture
+def waiting(few, stage, tmp_path, monkeypatch) -> Path:
+    """The folder of files of times of an n-gram model and a mixture, by stages as DVC runs them."""
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", stage.environment["MLFLOW_TRACKING_URI"])
+    for name, words in {
+        "kn3": ["pipeline.ngram", "ngram=kn3", "ngram.order=2"],
+        "mixed": ["pipeline.mix", "name=mixed", "mix.components=[kn3]", "mix.weights=[1]", "mix.by_frequency=false"],
+    }.items():
+        places = [f"data={few}", f"out={tmp_path}/{name}/0", f"timing={tmp_path}/timings/t/{name}.json"]
+        places += [f"predictions=[{tmp_path}]"] * (name == "mixed")
+        command = [sys.executable, "-c", LOADED, *words, *places]
+        environment = stage.environment | {"DVC_STAGE": name}
+        ended = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+        assert ended.returncode == 0, ended.stderr
+        assert ended.stdout.endswith("\n\n"), f"{name} loads {ended.stdout}"  # none of these packages
+    assert not (tmp_path / "mlflow.db").exists()
+    return tmp_path / "timings" / "t"
+
+
+def test_they_wait_and_are_logged_once_with_the_times_of_the_stage(waiting, few):
+    for _ in range(2):
+        backlog.main(waiting)
+    client = tracking.open_store()
+    runs = client.search_runs([tracking.open_experiment(client, few)])
+    parents = {run.info.run_id for run in runs if run.data.tags["stage"] == "pipeline"}
+    logged = {run.info.run_name: run for run in runs if run.data.tags["stage"] != "pipeline"}
+    assert logged.keys() == {"kn3-0", "mixed-0"} and len(runs) == 3
+    for name, run in logged.items():
+        timing = read_json(waiting / f"{name[:-2]}.json")
+        assert UNTRACKED not in timing
+        assert run.info.status == "FINISHED" and run.data.tags[tracking.PARENT] in parents
+        assert run.data.tags.items() >= tracking.code_state().items()
+        assert run.info.end_time - run.info.start_time == pytest.approx(1000 * timing["seconds"], abs=2)
+        assert run.data.metrics["cost/seconds"] == timing["seconds"] and run.data.metrics["valid_raw"] > 1
+
+
+def test_a_store_out_of_reach_leaves_them_waiting(waiting, monkeypatch, caplog):
+    with monkeypatch.context() as patch:
+        patch.setenv("MLFLOW_TRACKING_URI", "http://127.0.0.1:9")
+        backlog.main(waiting)
+    assert "the next report or `make publish` logs them" in caplog.text
+    assert all(UNTRACKED in read_json(file) for file in waiting.glob("*.json"))
+
+
+def test_what_is_restored_or_removed_meanwhile_is_no_error(waiting, few, tmp_path):
+    (tmp_path / "kn3" / "0" / "run.json").unlink()
+    backlog.main(waiting)
+    client = tracking.open_store()
+    runs = client.search_runs([tracking.open_experiment(client, few)], "tags.stage != 'pipeline'")
+    assert [run.info.run_name for run in runs] == ["mixed-0"]
+
+
+def test_a_countdown_counts_each_stage_once_and_corrects_its_estimate(monkeypatch):
+    """Two at a time; the machine is half as fast as that of the earlier run."""
+    times = iter([0, 0, 0, 400, 400, 400, 800, 1000])
+    monkeypatch.setattr("time.monotonic", lambda: next(times))
+    seconds = dict.fromkeys(["train@a-0", "train@a-1", "train@b-0", "train@b-1", "report"], 200.0) | {"mix@a": 0.0}
+    printed = """
+        Running stage 'train@a-0':
+        > python -m pipeline.train
+        Running stage 'train@a-1':
+        Running stage 'train@b-0':
+        Stage 'train@b-1' didn't change, skipping
+        Stage 'mix@a' is cached - skipping run, checking out outputs
+        Stage 'train@b-1' didn't change, skipping
+        Running stage 'of another file':
+        Running stage 'report':
+    """
+    lines = [f"{line.strip()}\n" for line in printed.strip().split("\n")]
+    shown = list(counted(lines, seconds=seconds, jobs=2))
+    assert [line for line in shown if line[0] != "["] == lines
+    assert [line.strip("[]\n") for line in shown if line[0] == "["] == [
+        "1 of 6 stages; about 8 min left",
+        "2 of 6 stages; about 7 min left",
+        "3 of 6 stages; about 10 min left",
+        "4 of 6 stages; about 7 min left",
+        "5 of 6 stages; about 7 min left",
+        "6 of 6 stages; about 4 min left",
+        "4 stages ran, 2 were up to date; 17 min",
+    ]
+
+
+@pytest.mark.parametrize("file", ["dvc.yaml", "experiments/published/dvc.yaml"])
+def test_the_times_of_every_stage_of_a_table_are_known(file):
+    """By reports/costs.csv, from any earlier run: of trainings, mixtures and reports."""
+    seconds = expected(file, r"train\d*|mix\d*|report")
+    assert len(seconds) > 30 and all(seconds.values())
