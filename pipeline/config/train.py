@@ -38,7 +38,7 @@ class Train(Named, OnCorpus):
         "so many tokens in blocks spread evenly, with its standard error; only seed 0 does it"
     )
     exact_scoring: bool = Field(
-        description="score in float32 where the processor has bfloat16, too; perplexities differ by 1e-5 at most"
+        description="score in float32 where the processor has bfloat16, too; perplexities differ by some 1e-5"
     )
     features: Text = Field(description="an .npy file with C (V, m) at the start; empty: random features")
     checkpoints: OutFolder = Field(description="the folder from which a killed run goes on")

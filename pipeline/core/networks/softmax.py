@@ -17,9 +17,10 @@ def log_partition(z: Tensor, weight: Tensor, bias: Tensor, rounded: bool = False
     """log sum_i exp(bias_i + weight_i z), (B,), from z (B, D), weight (V, D), bias (V,).
 
     rounded: whether z and the weights of all but the FREQUENT first words are rounded to bfloat16. Ids fall in
-    frequency, so the rounded words have a small part of the sum: it takes two thirds of the time, and the perplexities
-    of the paper's networks change by less than 1e-5 (`python -m benchmarks rounding`). With frequent words rounded too
-    they change by 2e-4, since all tokens share the errors of these weights. block: words of the vocabulary at a time.
+    frequency, so the rounded words have a small part of the sum: it takes two thirds of the time, and perplexities
+    change by less than 1e-5 for the networks of Table 1 (`python -m benchmarks rounding`), by 2.1e-5 at most for those
+    of the published settings. With frequent words rounded too, MLP1's changes by 2e-4, since all tokens share the
+    errors of these weights. block: words of the vocabulary at a time.
     """
     rounded_z = z.bfloat16() if rounded else z
     log_sums = []
