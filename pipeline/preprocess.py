@@ -31,7 +31,6 @@ def main(config: Preprocess) -> None:
     if corpus.sha256:
         fetch = f"python -m pipeline.download corpus={corpus.name} out={corpus.raw}"
         remedy = f"; run `{fetch}`, or give the right place, as conf/corpus/{corpus.name}.yaml says"
-    more = "; give more text: some thousand words at least" if place.is_file() and place.stat().st_size < LITTLE else ""
     try:
         if not (place.is_file() or place.is_dir()):  # such as a pipe, on which reading would wait
             raise FileNotFoundError(f"{place}: no such file or folder")
@@ -41,10 +40,9 @@ def main(config: Preprocess) -> None:
         raise InputError(f"corpus.raw={corpus.raw}: can't be read, or is damaged: {error}{remedy}") from error
     except InputError as error:
         missing = isinstance(error, MissingTextError)
-        raise InputError(f"corpus.raw={corpus.raw}: {error}{remedy if missing else more}") from error
-    if corpus.format == "plain":
-        for remark in remarks(files(corpus)[0], corpus.encoding):
-            log.warning("%s: %s", corpus.raw, remark)
+        raise InputError(f"corpus.raw={corpus.raw}: {error}{remedy if missing else _wish(place)}") from error
+    for remark in remarks([] if corpus.packed else files(corpus), corpus.encoding, corpus.format):
+        log.warning("%s: %s", corpus.raw, remark)
     train = result.splits["train"]
     words = train[~np.isin(train, [*result.counts["marks"].values()])]
     unknown = float(np.mean(words < 1 + corpus.proper)) if len(words) else 0.0
@@ -52,7 +50,7 @@ def main(config: Preprocess) -> None:
         message = f"{unknown:.0%} of training's words are unknown, which are all one symbol: perplexities say little"
         remedy = "lower corpus.rare; a text without spaces between its words has to be cut into words first"
         if unknown > config.most_unknown:
-            advice = f"{remedy}, or take it as it is with most_unknown=1{more}"
+            advice = f"{remedy}, or take it as it is with most_unknown=1{_wish(place)}"
             raise InputError(f"corpus.raw={corpus.raw}: {message}; {advice}")
         log.warning("%s; %s", message, remedy)
     out = Path(config.out)
@@ -78,6 +76,13 @@ def main(config: Preprocess) -> None:
         log.info("%s: texts %s, then cut into training, validation and test", corpus.name, order)
     rates = ", ".join(f"{rate:.1%} of {split}" for split, rate in result.counts["unknown_rate"].items())
     log.info("%s: %s; unknown: %s", corpus.name, sizes, rates)
+
+
+def _wish(place: Path) -> str:
+    """The wish for more text where there is little. place: a file or a folder."""
+    files = [place, *place.rglob("*")]
+    little = sum(file.stat().st_size for file in files if file.is_file()) < LITTLE
+    return "; give more text: some thousand words at least" if little else ""
 
 
 if __name__ == "__main__":

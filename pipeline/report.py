@@ -13,7 +13,7 @@ from pipeline.core.common.errors import InputError
 from pipeline.core.common.stream import SPLITS
 from pipeline.data.corpus import read_corpus
 from pipeline.data.files import read_json, write_json
-from pipeline.reporting import figures, intervals, style, table
+from pipeline.reporting import figures, intervals, resampling, style, table
 from pipeline.reporting.views import VIEWS, laid_out, latex, markdown
 from pipeline.running import app
 
@@ -85,8 +85,17 @@ def main(config: Report) -> None:
     notes = [table.trained_by(settings), TERMS, seeds]
     notes += [SAMPLED] * bool(rows["train_raw_se"].notna().any())
     notes += filter(None, [settings.note, OTHER_CORPUS if compares and not settings.same_corpus else ""])
+    parts = {split: resampling.parts_of(corpus, split) for split in table.EVAL_SPLITS}
+    blocks = {split: part for split, part in parts.items() if not part.are_texts}
+    notes += [f"Intervals of {split} resample {part}, as it has few texts." for split, part in blocks.items()]
+    heads = {f"{split}, 95 % over texts": f"{split}, 95 % over blocks" for split in blocks}
     same_corpus = settings.same_corpus
-    views = list(views_of(main_rows, extra, ratios=ratios, rows=rows, compares=compares, same_corpus=same_corpus))
+    views = [
+        (title, short, view.rename(columns=heads))
+        for title, short, view in views_of(
+            main_rows, extra, ratios=ratios, rows=rows, compares=compares, same_corpus=same_corpus
+        )
+    ]
     text = "".join((f"\n{title}:\n\n" if title else "") + markdown(view) for title, _, view in views)
     (out / f"{name}.md").write_text("\n\n".join([*notes, text]) + f"\n{OPTIMISTIC}\n", encoding="utf-8")
     text = "".join((f"\n% {short}\n" if short else "") + latex(view) for _, short, view in views if short is not None)

@@ -1,4 +1,4 @@
-"""Logs, subtitles and tables are told from prose; grids are drawn by what varies."""
+"""Logs, subtitles, tables, markup and licences are told from prose; grids are drawn by what varies."""
 
 import pandas as pd
 import pytest
@@ -6,11 +6,17 @@ import pytest
 from pipeline.data.looks import remarks
 from pipeline.reporting import figures
 
-PROSE = "It was at 10:30 that she went out, and the rain, which had been falling since noon,\nwas over.\n\n"
+PROSE = "It was at 10:30 that she went out, and the rain, which had been falling since noon,\nwas over.\nThen\n\n"
 CHAT = "[12:01:{k:02}] ann: are you there\n"
 SUBTITLES = "{k}\n00:01:{k:02},000 --> 00:01:{k:02},900\nNo, I am not.\n\n"
 TABLE = '{k},ann,"a word or two"\n'
-LIST = "a line that is a sentence by itself, number {k}\n"
+LIST = "{k} is a line that is a sentence by itself\n"
+BOOK = "*** START OF THIS PROJECT GUTENBERG EBOOK COMUS ***\n\n" + PROSE
+
+
+def described(tmp_path, text: str, form: str = "plain") -> list[str]:
+    (tmp_path / "text.txt").write_text(text, encoding="utf-8")
+    return remarks([tmp_path / "text.txt"], "utf-8", form)
 
 
 @pytest.mark.parametrize(
@@ -19,18 +25,59 @@ LIST = "a line that is a sentence by itself, number {k}\n"
         (PROSE, []),
         (CHAT, ["300 lines are 1 paragraph: if each line is one", "begin with a time, as '[12:01:00] ann"]),
         (SUBTITLES, ["begin with a time, as '00:01:00,000 --> 00:01:00,900'"]),
-        (TABLE, ["lines are 1 paragraph", "lines have 2 commas"]),
+        (TABLE, ["lines are 1 paragraph", "lines have 3 columns between commas"]),
         (LIST, ["set corpus.format=lines"]),
+        (BOOK, ["*** START OF and *** END OF"]),
         ("", []),
     ],
 )
 def test_a_text_that_is_no_prose_is_described(tmp_path, form, says):
-    file = tmp_path / "text.txt"
-    file.write_text("".join(form.format(k=k % 60) for k in range(300)))
-    found = remarks(file, "utf-8")
+    found = described(tmp_path, "".join(form.format(k=k % 60) for k in range(300)))
     assert len(found) == len(says)
     for remark, words in zip(found, says, strict=True):
         assert words in remark
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("\u200e[14/03/21, 10:{k:02}:00] Ann: are you there", "begin with a time"),
+        ("14.03.21, 9:{k:02} PM - Ann: are you there", "begin with a time"),
+        ("2021-03-14T10:{k:02}:00Z INFO started", "begin with a time"),
+        ("Jan 12 06:{k:02}:19 host sshd: closed", "begin with a time"),
+        ("INFO closed the door number {k}", "begin with 'INFO'"),
+        ("Dialogue: 0,0:01:{k:02}.00,0:01:{k:02}.90,,No, I am not.", "begin with a time"),
+        ('{{"user": "ann", "text": "are you there, or {k}"}}', "JSON"),
+        ("<p>It was over by <b>noon</b>, number {k}.</p>", "HTML"),
+        ('{k},"No, I am not, he said, and went",4', "3 columns between commas"),
+        ('{k}\t"No. I am there', "2 columns between tabs"),
+    ],
+)
+def test_what_makes_a_text_easy_to_guess_is_named_in_every_format(tmp_path, line, says):
+    """One line each, as `corpus.format=lines` reads it, which does not take out what stands there."""
+    text = "".join(f"{line.format(k=10 + k % 50)}\n" for k in range(300))
+    (found,) = [remark for remark in described(tmp_path, text, "lines") if says in remark]
+    assert found in described(tmp_path, text, "plain")
+    assert not described(tmp_path, text, "tokens")
+
+
+def test_dialogue_and_poems_are_not_taken_for_logs_or_tables(tmp_path):
+    lines = [
+        "- Bonjour, dit-il.",
+        "He said, and went",
+        "<ann> are you there",
+        '"No," she said, "I',
+        "Then, he said, go",
+        "",
+    ]
+    assert not described(tmp_path, "\n".join(lines * 100), "lines")
+
+
+def test_many_short_files_are_described_as_one_text(tmp_path):
+    for number in range(30):
+        (tmp_path / f"{number}.txt").write_text("".join(SUBTITLES.format(k=k) for k in range(10)))
+    (remark,) = remarks([*tmp_path.iterdir()], "utf-8", "plain")
+    assert "begin with a time" in remark and "grep -vE" in remark
 
 
 def grid(**columns) -> pd.DataFrame:

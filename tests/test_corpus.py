@@ -105,6 +105,7 @@ def test_brown_counts(brown):
     assert measured == [500, 15_667, 1_161_192, 1_177_359, 47_525, 16_351]
     assert [len(brown.ids(split)) for split in SPLITS] == [800_000, 200_000, 177_359]
     assert (counts["unseen_words"], counts["unseen_tokens"]) == (727, {"train": 0, "valid": 2_970, "test": 2_462})
+    assert brown.unseen.sum() == 727  # those that all models are corrected for
     assert brown.vocabulary[:3] == ["<unk>", "the", ","]
     frequency = np.bincount(np.concatenate([brown.ids(split) for split in SPLITS]))
     assert (np.diff(frequency[1:]) <= 0).all()

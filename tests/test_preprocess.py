@@ -3,6 +3,7 @@
 import io
 import os
 import random
+import shutil
 from itertools import chain
 
 import pytest
@@ -117,7 +118,8 @@ def test_an_encoding_and_its_mark(tmp_path, encoding):
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (["corpus=text", "corpus.raw=HERE/rare.text"], "100% of training's words are unknown"),
+        (["corpus=text", "corpus.raw=HERE/rare.text"], "100% of training's words are unknown.*give more text"),
+        (["corpus=text", "corpus.raw=HERE/few", "corpus.files=rare"], "unknown.*give more text"),
         (["corpus=text", "corpus.raw=HERE/nowhere"], "/nowhere: no such file or folder"),
         (["corpus=text", "corpus.raw=HERE/pipe"], "/pipe: no such file or folder"),
         (["corpus=text", "corpus.raw=HERE"], r"there: a\.md, b\.md"),
@@ -134,6 +136,8 @@ def test_what_cannot_be_read_says_which_and_what_to_do(tmp_path, options, says):
     (tmp_path / "latin.text").write_bytes("ok\nstill ok\ncaf\xe9\n".encode("latin-1"))
     (tmp_path / "nothing.text").write_text("\n")
     (tmp_path / "rare.text").write_text("one two three\n\nfour five six\n\nseven eight nine\n\nten eleven\n")
+    (tmp_path / "few").mkdir()
+    shutil.copy(tmp_path / "rare.text", tmp_path / "few" / "rare")
     (tmp_path / "cut").mkdir()
     (tmp_path / "cut" / "texts.zip").write_bytes(b"PK")
     os.mkfifo(tmp_path / "pipe")  # to read it would wait for ever

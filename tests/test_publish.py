@@ -19,7 +19,7 @@ from tiny import RESULTS
 from pipeline.commands.__main__ import main
 from pipeline.core.common.errors import InputError
 from pipeline.data import record
-from pipeline.running import tracking
+from pipeline.running import sweep, tracking
 from pipeline.running.app import ROOT
 
 EXPERIMENT = "nplm-brown-20-texts"  # of the corpus `few`
@@ -98,6 +98,7 @@ def test_published_models_say_what_the_command_says(results, tmp_path, monkeypat
         assert [word["word"] for word in answer["words"][0]] == [row["word"] for row in scored["rows"]]
         assert not any(answer["words"][1:]) and answer["perplexity"][1:].isna().all()
         assert answer["error"][1:].astype(bool).all()
+        assert loaded.predict({"text": texts[:2]})["words"].tolist() == answer["words"][:2].tolist()
         with pytest.raises(MlflowException, match="no column `text`"):
             loaded.predict(pd.DataFrame({"sentence": texts}))
         run = client.get_run(models[name].source_run_id).info
@@ -141,19 +142,35 @@ def test_a_path_that_no_address_can_hold_is_named(tmp_path, monkeypatch, sign):
 
 
 def test_a_grid_is_published_by_its_table(copied):
-    """Once, a run with its jobs below."""
+    """Once, a run with its jobs below, apart from the runs of the user: the best of those is none of its jobs."""
     (copied / "reports" / "searches").mkdir(parents=True)
     table = "job,model.h,+search,valid_corrected,valid_corrected_seen\n0,2,depth,30.25,28\n1,4,depth,,\n"
     (copied / "reports" / "searches" / "depth.csv").write_text(table)
     for _ in range(2):
         publish(copied)
     client = tracking.open_store()
-    experiment = client.get_experiment_by_name(EXPERIMENT).experiment_id
-    (parent,) = client.search_runs([experiment], "tags.stage = 'sweep'")
+    user, searches = (client.get_experiment_by_name(f"{EXPERIMENT}{end}").experiment_id for end in ("", "-searches"))
+    (parent,) = client.search_runs([user, searches], "tags.stage = 'sweep'")
     assert parent.info.run_name == "search depth" and parent.data.metrics["best_valid_corrected"] == 30.25
-    jobs = client.search_runs([experiment], f"tags.`{tracking.PARENT}` = '{parent.info.run_id}'")
+    jobs = client.search_runs([searches], f"tags.`{tracking.PARENT}` = '{parent.info.run_id}'")
     by_h = {run.data.params["model.h"]: run.data.metrics for run in jobs}
     assert by_h == {"2": {"valid_corrected": 30.25, "valid_corrected_seen": 28}, "4": {}} and len(jobs) == 2
+    own = client.search_runs([user], "metrics.valid_corrected > 0", order_by=["metrics.valid_corrected"])
+    assert own[0].info.run_name in ("kn3-0", "best-ngram-0")
+
+
+def test_a_grid_that_the_user_ran_is_not_published_again(copied):
+    """A multirun that wrote the committed table has logged it already, among the user's runs."""
+    (copied / "reports" / "searches").mkdir(parents=True)
+    table = copied / "reports" / "searches" / "depth.csv"
+    table.write_text("job,model.h,+search,valid_corrected\n0,2,depth,30.25\n")
+    client = tracking.open_store()
+    tags = {"stage": "sweep", tracking.OUTPUT: sweep.digest(table)}
+    run = tracking.create(client, tracking.open_experiment(client, copied / "data" / "brown"), "own grid", tags)
+    client.set_terminated(run)
+    publish(copied)
+    experiments = [experiment.experiment_id for experiment in client.search_experiments()]
+    assert [grid.info.run_id for grid in client.search_runs(experiments, "tags.stage = 'sweep'")] == [run]
 
 
 def test_what_stops_a_publish_is_one_line(results, copied, capsys, monkeypatch):

@@ -63,6 +63,12 @@ def test_wrong_configuration_ends_in_clear_lines(argument, named):
     assert all(line.startswith("error: ") for line in ended.errors.splitlines())
 
 
+@pytest.mark.parametrize("words", [["--cfg", "job", "seed=7"], ["seed=7", "--cfg", "job"], ["--cfg=job", "seed=7"]])
+def test_flags_may_stand_between_overrides(words):
+    ended = call("train", "model=mlp9", *words, "model.h=31", folder=ROOT)
+    assert ended.code == 0 and "seed: 7" in ended.said and "h: 31" in ended.said
+
+
 BITS = ("valid.npy", "test.npy", "raw/train.npy", "weights.safetensors", "curve.csv", "metrics.json")
 
 

@@ -169,6 +169,26 @@ def test_a_claim_is_judged_on_both_splits_and_both_evaluations(few, tmp_path):
     assert "networks win" in text and "+18.57% / +16.30%" in text and "beside it" in text
 
 
+def test_few_texts_widen_the_interval_of_a_claim(few, tmp_path):
+    """As that of a report's ratio, of the same two models on the same blocks."""
+    corpus = read_corpus(few)
+    models_of(tmp_path, corpus, mlp1=[-5.0], kn3=[-5.3])
+    for split in ("valid", "test"):
+        falling = np.linspace(-4.6, -5.4, len(corpus.ids(split)), dtype=np.float32)
+        np.save(tmp_path / "mlp1" / "0" / "raw" / f"{split}.npy", falling)
+    claim = Claim(says="networks win", where="here", better=["mlp1"], than=["kn3"], kind="better", figure="")
+    lines = stage(few, tmp_path, table_of(tmp_path, "mlp1", also=["kn3"]), claims=[claim])
+    for line in lines[lines["evaluation"] == "raw"].itertuples():
+        parts = resampling.parts_of(corpus, line.split)
+        sums = [
+            resampling.sums(parts.table, [tmp_path / name / "0"], f"raw/{line.split}")[0] for name in ("kn3", "mlp1")
+        ]
+        narrow = resampling.ratio(*sums, parts.tokens)
+        wide = parts.interval(narrow)
+        assert (line.low, line.high) == pytest.approx((wide.low - 1, wide.high - 1), abs=1e-5)
+        assert line.low < narrow.low - 1.01 and not parts.are_texts
+
+
 def curves(folder, **perplexities):
     """Learning curves of networks below a folder, a perplexity an epoch."""
     for name, curve in perplexities.items():

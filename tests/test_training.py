@@ -246,6 +246,20 @@ def test_words_come_in_random_order_or_as_the_text_goes_on(recipe, corpus):
         assert torch.equal(target.sort()[0], torch.from_numpy(corpus.train).sort()[0])
 
 
+def test_each_seed_and_each_epoch_reads_training_in_an_order_of_its_own(recipe, corpus):
+    """Or the spread over seeds would be that of the first weights alone."""
+    orders = set()
+
+    class Order(Watch):
+        def epoch(self, epoch):
+            orders.add(tuple(trainer.batches.places.tolist()))
+
+    for seed in (0, 1):
+        trainer = Trainer(build(SMALL, 50), changed(recipe, epochs=2, patience=9), *corpus, seed, "cpu", Order())
+        trainer.run()
+    assert len(orders) == 4
+
+
 def test_a_state_of_another_training_is_refused(recipe, corpus):
     other = Memory()
     trained(changed(recipe, epochs=1), corpus, watch=other, shape=architecture(3, 5, 3, True))

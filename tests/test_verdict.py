@@ -81,14 +81,17 @@ def test_what_can_not_be_compared_is_named(results, tmp_path):
 
 
 def test_a_text_becomes_a_table(tmp_path, stage):
-    """Whatever it is called."""
+    """Whatever it is called. What makes its figures mean little is said beside them, at the end."""
     random = np.random.default_rng(0)
     words = np.array([f"word{k}" for k in range(300)])[random.zipf(1.3, 6000).clip(max=300) - 1]
-    (tmp_path / "my novel (1).txt").write_text("\n\n".join(" ".join(part) for part in words.reshape(-1, 50)))
+    begin = "*** START OF THIS PROJECT GUTENBERG EBOOK"
+    text = "\n\n".join([begin, *(" ".join(part) for part in words.reshape(-1, 50))])
+    (tmp_path / "my novel (1).txt").write_text(text)
     where = {"cwd": tmp_path, "env": stage.environment | {"PYTHONPATH": str(ROOT)}}
     ended = stage("commands.__main__", "study", "my novel (1).txt", **where)
     assert ended.returncode == 0, ended.stderr
     table = pd.read_csv(tmp_path / "outputs" / "my novel (1)" / "report" / "study.csv")
     assert table["name"].tolist() == ["interpolated3", "kn5", "mlp5", "mlp9", "mlp5-mixed", "mlp9-mixed"]
-    assert ended.stdout.count("\n$ nplm ") == 9 and "over the first" in ended.stdout
+    assert ended.stdout.count("\n$ nplm ") == 9 and "valid, 95 % over blocks" in ended.stdout
+    assert "holds the licence of Project Gutenberg" in ended.stdout.partition("over the first")[2]
     assert MlflowClient(stage.environment["MLFLOW_TRACKING_URI"]).get_experiment_by_name("nplm-my novel (1)")

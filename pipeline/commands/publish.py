@@ -2,10 +2,10 @@
 
 Each result below predictions/, clusters/ and features/ becomes a run, whether it was computed here or restored by DVC.
 The run holds what the stage itself logs; a run that the stage has logged is not logged again. A grid whose table is in
-reports/ becomes a run with one run per job below it. Of Brown's models, the networks with seed 0 and the best n-gram
-become models for `mlflow models serve`; the best of them on validation is registered as `nplm`, alias `best`. To
-publish again changes nothing. A second publish of one checkout waits for the first. Two machines that publish into one
-server at the same time do not wait for each other.
+reports/ becomes a run with one run per job below it, in an experiment of such grids alone (nplm-brown-searches). Of
+Brown's models, the networks with seed 0 and the best n-gram become models for `mlflow models serve`; the best of them
+on validation is registered as `nplm`, alias `best`. To publish again changes nothing. A second publish of one checkout
+waits for the first. Two machines that publish into one server at the same time do not wait for each other.
 """
 
 import argparse

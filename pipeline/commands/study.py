@@ -18,6 +18,7 @@ from pipeline.config import check
 from pipeline.core.common.errors import InputError
 from pipeline.data import record as records
 from pipeline.data.files import read_json
+from pipeline.data.looks import remarks
 
 EXAMPLE = "nplm study novel.txt"
 DECAY = 1e-4 * 800_000  # of Brown's recipe, times its words: decay acts for each word, so a smaller text needs more
@@ -55,7 +56,7 @@ def run(options: argparse.Namespace) -> None:
             raise InputError(f"{out} holds the study of {text}: give another folder with --out")
     predictions = out / "predictions"
     report = out / "report"
-    files = [options.text] if options.text.is_file() else options.text.rglob("*.txt")
+    files = [options.text] if options.text.is_file() else [*options.text.rglob("*.txt")]
     rare = 3 if sum(file.stat().st_size for file in files) > RARE else 1
     values = {"name": _value(name), "text": _value(options.text), "rare": rare, "predictions": _value(predictions)}
 
@@ -74,6 +75,9 @@ def run(options: argparse.Namespace) -> None:
     unknown = read_json(data / "counts.json")["unknown_rate"]
     print(f"\n{unknown['valid']:.0%} of validation's tokens and {unknown['test']:.0%} of test's are unknown words,")
     print("one symbol and easy to guess: compare these perplexities with no other corpus's")
+    corpus = records.read(data).config["corpus"]
+    for remark in remarks(files, corpus["encoding"], corpus["format"]):  # `preprocess` said so, far above
+        print(f"{options.text}: {remark}")
     print(f"The table: {report / 'study.csv'}; learning curves: {report / 'study.svg'}")
     print("To try other values: repeat a command with another out=FOLDER, and hold it against these by nplm verdict")
 

@@ -108,14 +108,16 @@ class Publisher:
 
     def publish_grid(self, table: Path) -> None:
         """Logs a grid of conf/searches.yaml from its table, as a run with its jobs below, unless the multirun logged
-        it."""
+        it. Its experiment holds committed grids alone, so that the runs of the user stand apart."""
         searches = self.root / "conf" / groups.LISTED["search"]
         search = OmegaConf.load(searches).get(table.stem) if searches.is_file() else None
         data = self.root / ((search or {}).get("data") or f"data/{BROWN}")
-        if backlog.complete(self.client, data, sweep.digest(table)):
+        experiments = [experiment.experiment_id for experiment in self.client.search_experiments()]
+        complete = f"tags.`{tracking.OUTPUT}` = '{sweep.digest(table)}' and status = 'FINISHED'"
+        if self.client.search_runs(experiments, complete):
             return
         jobs = pd.read_csv(table, dtype=str)
-        experiment = tracking.open_experiment(self.client, data)
+        experiment = tracking.open_experiment(self.client, data, tracking.SEARCHES)
         parent = tracking.create(self.client, experiment, name=f"search {table.stem}", tags={"stage": "sweep"})
         for job in jobs.to_dict("records"):
             name = f"{table.stem} {job.pop('job')}"

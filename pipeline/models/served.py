@@ -70,10 +70,11 @@ class Served(PythonModel):
 
     def predict(self, context, model_input: pd.DataFrame, params: dict | None = None) -> pd.DataFrame:
         """A row for each text: its words with their natural-log probabilities, marks included, and the perplexity; or
-        the error. A request without a column `text` is refused: MLflow drops other columns, and the rows with them."""
+        the error. A request without a column `text` is refused: MLflow drops other columns, and the rows with them. In
+        Python {"text": ["...", "..."]} does as well: MLflow makes one row of it, which holds the list."""
         if "text" not in model_input:
             raise MlflowException.invalid_parameter_value(NO_TEXT)
-        answers = [self._read(text) for text in model_input["text"]]
+        answers = [self._read(text) for text in model_input["text"].explode()]
         readable = [answer for answer in answers if answer["error"] is None]
         scored = self.model.log_probabilities([answer["words"] for answer in readable])
         for answer, log_p in zip(readable, scored, strict=True):

@@ -9,6 +9,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from itertools import islice
 from pathlib import Path
 
 import hydra
@@ -23,6 +24,8 @@ from pipeline.data.files import UNTRACKED, write_timing
 from pipeline.running.messages import is_known, lines
 from pipeline.running.place import claimed, cost
 
+# Flags of Hydra that a value follows.
+WITH_VALUE = {"-c", "--cfg", "-p", "--package", "-cp", "--config-path", "-cn", "--config-name", "-cd", "--config-dir"}
 FAILURE = "failure.txt"  # in the folder of a failed job of a multirun: the reason
 
 log = logging.getLogger(__name__)
@@ -44,7 +47,7 @@ def run(stage: str, main: Callable[..., None], timed: bool = False) -> None:
         os.execv(sys.executable, [sys.executable, "-m", "pipeline.commands", stage, *sys.argv[1:]])
     with ending_in_lines():
         check_checkout()
-    sys.argv[1:] = _with_own_folder(_flags_first(check.added(sys.argv[1:])))
+    sys.argv[1:] = _with_own_folder(_flags_behind(check.added(sys.argv[1:])))
     OmegaConf.register_new_resolver("timing", lambda out: check.timing_of(stage, out), replace=True)
     # Hydra would print hints over several lines and exit; with this variable, its exceptions reach us.
     os.environ.setdefault("HYDRA_FULL_ERROR", "1")
@@ -142,10 +145,15 @@ def _listed_groups(stage: str, arguments: Sequence[str]) -> list[str]:
     return [group for group in groups.LISTED if group in named or group in check.keys_of(stage).model_fields]
 
 
-def _flags_first(arguments: Sequence[str]) -> list[str]:
-    """Arguments with the flags of a grid before the overrides: argparse wants all overrides in one place."""
-    flags = {"-m", "--multirun"}
-    return [*(word for word in arguments if word in flags), *(word for word in arguments if word not in flags)]
+def _flags_behind(arguments: Sequence[str]) -> list[str]:
+    """Arguments with Hydra's flags, and their values, behind the overrides: argparse wants all overrides in one
+    place."""
+    overrides, flags = [], []
+    words = iter(arguments)
+    for word in words:
+        (flags if word.startswith("-") else overrides).append(word)
+        flags += islice(words, word in WITH_VALUE)
+    return [*overrides, *flags]
 
 
 def _with_own_folder(arguments: Sequence[str]) -> list[str]:

@@ -52,6 +52,7 @@ OUTPUT = "nplm.output"  # tag of a complete run: the digest of its result
 TRAINING = "nplm.training"  # tag: the key of the checkpoint, by which a resumed training finds its run
 PROCESS = "nplm.process"  # tag: host, number and start time of the process of a run
 CLOCK = 60  # seconds by which a corrected clock may have changed the start time of a process
+SEARCHES = "-searches"  # ends the name of the experiment of a corpus's committed grids, which the user did not run
 PARENT = "mlflow.parentRunId"
 NAME = "mlflow.runName"
 NOTE = "mlflow.note.content"
@@ -250,11 +251,11 @@ def store_lock() -> FileLock:
     return FileLock(CHECKOUT / ".mlflow.lock", timeout=60)
 
 
-def open_experiment(client: "MlflowClient", data: Path) -> str:
+def open_experiment(client: "MlflowClient", data: Path, ending: str = "") -> str:
     """The id of a corpus's experiment, which is created if it does not exist. Runs of killed processes are ended.
     Raises InputError if the checkout was moved or copied, since the store would write into the files of the old
-    place."""
-    name = experiment_name(data)
+    place. ending: of the experiment's name, such as SEARCHES."""
+    name = experiment_name(data) + ending
     file = sqlite_file()
     artifacts = (file.parent / "mlartifacts").as_uri() if file else None  # MLflow's default is below the current folder
     with store_lock():
