@@ -67,7 +67,7 @@ def run(options: argparse.Namespace) -> int:
                 entry.update(new_entries.get(Dependency(entry["path"], entry["md5"]), {}))
         print(f"renewed {lock.relative_to(ROOT)}")
     if refusals:
-        return report_error("not renewed, since the meaning may have changed: " + "; ".join(refusals), 1)
+        return report_error("not renewed, since the meaning may have changed:\n" + "\n".join(refusals), 1)
     return 0
 
 
