@@ -47,7 +47,8 @@ PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), ROOT / "reports" / "
 @pytest.mark.parametrize("file", PAGES, ids=lambda file: file.name)
 def test_links_lead_somewhere(file):
     """To a file that is there, and to a heading of it, as GitHub names headings."""
-    for target, anchor in re.findall(r"(?:\]\(|src=\")(?!https?:)([^)#\"]*)#?([^)\"]*)", file.read_text(encoding="utf-8")):
+    links = re.findall(r"(?:\]\(|src=\")(?!https?:)([^)#\"]*)#?([^)\"]*)", file.read_text(encoding="utf-8"))
+    for target, anchor in links:
         page = Path(file.parent, target) if target else file
         assert page.exists(), f"{file.name}: {target}"
         if anchor and page.suffix == ".md":

@@ -75,7 +75,7 @@ def run(options: argparse.Namespace) -> None:
     print(f"\n{unknown['valid']:.0%} of validation's tokens and {unknown['test']:.0%} of test's are unknown words,")
     print("one symbol and easy to guess: compare these perplexities with no other corpus's")
     print(f"The table: {report / 'study.csv'}; learning curves: {report / 'study.svg'}")
-    print("To try other values: repeat a command with another out=FOLDER, and hold it against these by nplm verdict")
+    print("To try other values: repeat a command with another out=FOLDER, and compare it with these by nplm verdict")
 
 
 def _value(path: Path) -> str:
