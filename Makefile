@@ -82,7 +82,7 @@ beyond: ready  ## what the papers have beyond Table 1, after repro: energy netwo
 	$(PAGE)
 	@cat reports/beyond/beyond.md reports/claims/beyond/claims.md
 
-later: ready  ## what came after the paper, after repro: caches, LSTM, Transformer, ensembles, models that learn as they read
+later: ready  ## what came after the paper, after repro: caches, LSTM, Transformer, ensembles, test-time adaptation
 	{ $(call stages,experiments/later/dvc.yaml,train); \
 	  $(call stages,experiments/later/dvc.yaml,adapt|average); \
 	  dvc repro experiments/cache/dvc.yaml experiments/later/dvc.yaml:report experiments/later/dvc.yaml:claims; \
@@ -90,7 +90,7 @@ later: ready  ## what came after the paper, after repro: caches, LSTM, Transform
 	$(PAGE)
 	@cat reports/timeline/timeline.md reports/timeline/steps.md
 
-window: ready  ## what helps a network with a window, after later: residual layers, direct connections, to learn as it reads
+window: ready  ## what helps a network with a window, after later: residual layers, direct connections, dynamic evaluation
 	{ $(call stages,experiments/window/dvc.yaml,train); \
 	  $(call stages,experiments/window/dvc.yaml,adapt); \
 	  dvc repro experiments/window/dvc.yaml; } $(COUNTDOWN) experiments/window/dvc.yaml
@@ -112,7 +112,7 @@ endef
 table2: ready  ## Table 2 on an open corpus of AP News's size, 16 million words; goes on where it was stopped
 	$(call table2_on,table2,train|cluster|ngram)
 
-table2-repeats: ready  ## the same with what that corpus says twice; its network trains on all cores
+table2-repeats: ready  ## the same with the duplicated passages of that corpus; its network trains on all cores
 	$(call table2_on,table2-repeats,cluster|ngram)
 
 ap: ready  ## Table 2 on AP News itself, for those who have it (conf/corpus/ap.yaml)

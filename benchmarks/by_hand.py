@@ -141,7 +141,7 @@ def some_batch(trainer: Trainer) -> tuple[Tensor, Tensor]:
 
 
 def full_steps(model: str) -> tuple[int, dict[str, Callable[[], object]]]:
-    """Words of a batch, and ways through a step of training by the paper's procedure, which has no sampling."""
+    """Words of a batch, and ways through a step of training by the published settings without sampling."""
     recipe = setting.recipe("paper")
     trainer = training(model, recipe)
     network, batch = trainer.network, some_batch(trainer)

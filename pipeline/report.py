@@ -57,7 +57,7 @@ def main(config: Report) -> None:
     class_lines = classes(config.clusters, corpus.vocabulary)
     rows = table.build(settings, corpus)
     spread = intervals.build(settings, corpus)
-    ratios = table.ratios(rows, settings.yardsticks, spread)
+    ratios = table.ratios(rows, settings.baselines, spread)
     counts = read_json(Path(config.data) / "counts.json")
     learning = curves(settings)
     in_paper = rows.index.map(settings.printed).to_numpy(dtype=bool)

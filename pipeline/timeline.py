@@ -36,7 +36,7 @@ def main(config: Timeline) -> None:
 
 def lines(config: Timeline) -> pd.DataFrame:
     """One line per row with a year: year, source, kind, and the table's figures; CPU minutes of a training or of
-    adapting; trials on validation that chose the settings; and ratios of the raw figures to the baseline (`yardstick`)
+    test-time adaptation; trials on validation that chose the settings; and ratios of the raw figures to the baseline
     in the first table, with the intervals of the row's own table.
 
     Raises InputError for a baseline, a row or a search that is not there.
@@ -46,8 +46,8 @@ def lines(config: Timeline) -> pd.DataFrame:
     tables = {name: table.read_rows(reports, registry[name]) for name in config.of}
     first = tables[config.of[0]]
     costs_of_items = costs.read(reports / "costs.csv")
-    if config.yardstick not in first.index:
-        raise InputError(f"yardstick={config.yardstick}: choose a row of {registry[config.of[0]].csv}")
+    if config.baseline not in first.index:
+        raise InputError(f"baseline={config.baseline}: choose a row of {registry[config.of[0]].csv}")
     evaluated = [key for key in table.EVALUATED if key != "corrected_seen"]
     figure_columns = [f"{split}_{key}" for split in table.EVAL_SPLITS for key in evaluated]
     parts = []
@@ -64,9 +64,9 @@ def lines(config: Timeline) -> pd.DataFrame:
         for key in ("year", "source", "kind", "step"):
             part[key] = [getattr(row, key) for row in dated_rows.values()]
         for split in table.EVAL_SPLITS:
-            part[f"{split}_raw_ratio"] = part[f"{split}_raw"] / first.loc[config.yardstick, f"{split}_raw"]
+            part[f"{split}_raw_ratio"] = part[f"{split}_raw"] / first.loc[config.baseline, f"{split}_raw"]
             for end in table.ENDS:
-                part[f"{split}_raw_ratio_{end}"] = rows.get(f"{split}_raw_to_{config.yardstick}_{end}", np.nan)
+                part[f"{split}_raw_ratio_{end}"] = rows.get(f"{split}_raw_to_{config.baseline}_{end}", np.nan)
         parts.append(part.rename(index={name: row.point or name for name, row in dated_rows.items()}))
     ratios = [f"{split}_raw_ratio{end}" for split in table.EVAL_SPLITS for end in ("", "_low", "_high")]
     models = pd.concat(parts)[["row", "year", "source", "kind", "seeds", *EFFORT, *figure_columns, "step", *ratios]]

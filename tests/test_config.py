@@ -44,7 +44,7 @@ adapt: adapt.thetas=[] | adapt.rates=[1e-4]
 features: m=9000
 preprocess: corpus.raw='' | corpus.files='[' | corpus.encoding=klingon | corpus.format=pdf | corpus.train=80
 preprocess: corpus.splits.train=a
-report: table.seeds=[0,0] | table.yardsticks=[mlp2] | table.yardsticks=[kn5,kn5] | name=a/b
+report: table.seeds=[0,0] | table.baselines=[mlp2] | table.baselines=[kn5,kn5] | name=a/b
 """
 CASES = [(stage, case) for stage, cases in re.findall("^(.+?): (.+)$", WRONG, re.M) for case in cases.split(" | ")]
 

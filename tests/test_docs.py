@@ -41,7 +41,18 @@ def test_the_tour_is_committed_as_it_ran():
     assert file.stat().st_size < 500_000
 
 
-@pytest.mark.parametrize("file", [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")], ids=lambda file: file.name)
+PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), ROOT / "reports" / "LOG.md"]
+
+
+@pytest.mark.parametrize("file", PAGES, ids=lambda file: file.name)
 def test_links_lead_somewhere(file):
-    for target in re.findall(r"(?:\]\(|src=\")(?!https?:|#)([^)#\"]+)", file.read_text(encoding="utf-8")):
-        assert Path(file.parent, target).exists(), f"{file.name}: {target}"
+    """To a file that is there, and to a heading of it, as GitHub names headings."""
+    links = re.findall(r"(?:\]\(|src=\")(?!https?:)([^)#\"]*)#?([^)\"]*)", file.read_text(encoding="utf-8"))
+    for target, anchor in links:
+        page = Path(file.parent, target) if target else file
+        assert page.exists(), f"{file.name}: {target}"
+        if anchor and page.suffix == ".md":
+            text = page.read_text(encoding="utf-8")
+            headings = [heading.lower().replace(" ", "-") for heading in re.findall(r"^#+ (.+)", text, re.MULTILINE)]
+            places = [re.sub(r"[^\w-]", "", heading) for heading in headings] + re.findall(r'<a id="([^"]+)"', text)
+            assert anchor in places, f"{file.name}: {target}#{anchor}"

@@ -28,9 +28,9 @@ def made(few, tmp_path_factory):
 
 
 def table_of(predictions, *words):
-    """A table of a network and an n-gram, with the n-gram as the yardstick."""
+    """A table of a network and an n-gram, with the n-gram as the baseline."""
     given = [f"table.predictions=[{predictions}]", "table=demo", "table.seeds=[0,1]", "table.mix.networks=[]"]
-    given += ["table.models={train: [a], ngram: [b], class_ngram: []}", "table.yardsticks=[b]"]
+    given += ["table.models={train: [a], ngram: [b], class_ngram: []}", "table.baselines=[b]"]
     return settings("report", *given, *words).table
 
 

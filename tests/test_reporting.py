@@ -1,4 +1,4 @@
-"""Tables: what stands in them, and ratios to the yardstick."""
+"""Tables: what stands in them, and ratios to the baseline."""
 
 import numpy as np
 import pandas as pd
@@ -18,7 +18,7 @@ from pipeline.running.app import ROOT
 
 @pytest.fixture
 def built():
-    """A network that beats the paper's ratio everywhere, one that misses it on validation, and the yardstick."""
+    """A network that beats the paper's ratio everywhere, one that misses it on validation, and the baseline."""
     lines = [
         {
             "row": "MLP1",
@@ -70,7 +70,7 @@ def ratios(built):
     return call
 
 
-def test_ratios_are_to_the_same_tokens_of_the_yardstick(ratios):
+def test_ratios_are_to_the_same_tokens_of_the_baseline(ratios):
     one = ratios("kn5")
     assert one["row"].tolist() == ["MLP1", "MLP2"]
     valid = ["valid_raw_ratio", "valid_corrected_ratio", "valid_corrected_seen_ratio", "paper_valid_ratio"]
@@ -94,7 +94,7 @@ def test_what_the_paper_does_not_print_is_not_reached_or_missed(built, ratios):
         assert bool([head for head in view if "paper" in head or head == "reached"]) == compares
 
 
-def test_readers_see_the_ratios_to_each_yardstick_with_their_intervals(built, ratios):
+def test_readers_see_the_ratios_to_each_baseline_with_their_intervals(built, ratios):
     _, (_, _, kn5), (_, _, mlp2) = report.views_of(built, built[:0], ratios("kn5", "mlp2"), built, True, True)
     assert kn5["test, 95 % over texts"].tolist() == ["0.680 to 0.720"] * 2
     assert "0.680 to 0.720" in markdown(kn5) and "0.900 to 1.100" in markdown(mlp2) and r"95 \%" in latex(mlp2)
@@ -137,7 +137,7 @@ def listed(folder, **changes):
     models = {"train": ["mlp1"], "ngram": ["kn3"]}
     rows = {"kn3": Row(row="Kneser-Ney"), "mlp1": Row(row="MLP1", valid=284.0)}
     given = {"seeds": [0, 1], "models": models, "mix": Mixed(networks=["mlp1"], ways=["mixed"]), "rows": rows}
-    given |= {"yardsticks": ["kn3"], "same_corpus": True, "dvc": "dvc.yaml"}
+    given |= {"baselines": ["kn3"], "same_corpus": True, "dvc": "dvc.yaml"}
     return Table(predictions=[str(folder)], **given | changes)
 
 
@@ -185,7 +185,7 @@ def test_a_row_without_predictions_names_the_stage_to_run(models, corpus):
 
 def test_a_row_that_nothing_makes_and_predictions_of_another_corpus_are_refused(models, corpus):
     with pytest.raises(ValidationError, match=r"table: kn5: no stage of table\.models makes it"):
-        listed(models, yardsticks=["kn5"])
+        listed(models, baselines=["kn5"])
     corpus.counts["digest"] = "y"
     with pytest.raises(InputError, match=r"kn3/0 was made from another corpus"):
         table.build(listed(models), corpus)

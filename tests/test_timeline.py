@@ -58,7 +58,7 @@ def tables(tmp_path):
 
 def config(tables):
     places = [f"tables={tables}/lists", f"reports={tables}", f"out={tables}/out", f"timing={tables}/timing.json"]
-    return settings("timeline", "of=[first,second]", "yardstick=one", *places)
+    return settings("timeline", "of=[first,second]", "baseline=one", *places)
 
 
 def test_models_stand_in_the_order_of_years_with_the_figures_of_their_table(tables):

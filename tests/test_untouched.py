@@ -17,7 +17,7 @@ TINY = ["model.h=4", "model.m=2", "recipe.epochs=3", "recipe.batch=64", "recipe.
 TABLE = [
     *("table=demo", "table.csv=demo.csv", "table.same_corpus=true", "table.short=tiny", "table.column=ours"),
     "table.models={train: [net], ngram: [interpolated3, kn5], class_ngram: [classes], adapt: [cache, dynamic]}",
-    *("table.mix={networks: [net], ways: [mixed, learned, by-frequency]}", "table.yardsticks=[kn5]"),
+    *("table.mix={networks: [net], ways: [mixed, learned, by-frequency]}", "table.baselines=[kn5]"),
     "table.rows={net: {row: MLP1, train: 175, valid: 284, test: 268, year: 2003, step: a},"
     " net-learned: {row: MLP2, valid: 285, test: 260, year: 2004, kind: several, step: b},"
     " kn5: {row: Kneser-Ney, test: 321, year: 1998}, cache: {row: cached, year: 2017, kind: adapts},"

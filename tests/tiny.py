@@ -44,7 +44,7 @@ def words(root: Path, stage: str, out: Path, *more: str) -> list[str]:
         "out_of_vocabulary": ["network=mlp9/0", f"csv={out}/oov.csv", predictions],
         "shortlist": ["network=cycling3/0", "size=50", predictions],
         "word_map": ["plane=plane", "neighbours=mlp9", "words=[said]", predictions],
-        "report": ["clusters=", *TABLE, "table.yardsticks=[kn3]", f"table.{predictions}"],
+        "report": ["clusters=", *TABLE, "table.baselines=[kn3]", f"table.{predictions}"],
     }[stage]
     data = [] if stage in ("download", "preprocess") else [f"data={root}/data/brown"]
     # beside, as a download's folder holds texts alone

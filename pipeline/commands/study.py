@@ -79,7 +79,7 @@ def run(options: argparse.Namespace) -> None:
     for remark in remarks(files, corpus["encoding"], corpus["format"]):  # `preprocess` said so, far above
         print(f"{options.text}: {remark}")
     print(f"The table: {report / 'study.csv'}; learning curves: {report / 'study.svg'}")
-    print("To try other values: repeat a command with another out=FOLDER, and hold it against these by nplm verdict")
+    print("To try other values: repeat a command with another out=FOLDER, and compare it with these by nplm verdict")
 
 
 def _value(path: Path) -> str:

@@ -11,14 +11,14 @@ from pipeline.config.base import Count, Keys, Text
 from pipeline.core.common.errors import InputError
 from pipeline.core.common.stream import SPLITS
 
-KINDS = {"one": "one model", "several": "several models, averaged or mixed", "adapts": "learns from the text it reads"}
+KINDS = {"one": "one model", "several": "several models, averaged or mixed", "adapts": "test-time adaptation"}
 
 
 class Mixed(Keys):
     """Mixtures: each network mixed by each mixing method is a row <network>-<method>."""
 
     networks: list[Text] = Field(description="of this table, or of one in whose folder they lie")
-    ways: list[Text] = Field(description="entries of conf/mixtures.yaml")
+    ways: list[Text] = Field(description="mixing methods, entries of conf/mixtures.yaml")
     stage: Text = Field("mix", description="that makes them")
 
 
@@ -44,12 +44,12 @@ class Table(Keys):
     models: dict[str, list[Text]] = Field(
         description="by the stage that makes them; the stages whose names begin with `train` have seeds"
     )
-    mix: Mixed = Field(Mixed(networks=[], ways=[]), description="networks of which each is mixed in each way")
+    mix: Mixed = Field(Mixed(networks=[], ways=[]), description="networks, each mixed by each mixing method")
     shown: list[Text] = Field([], description="stages of `models` that another table's file has; they only stand here")
     also: list[Text] = Field([], description="models of other tables that stand here too")
     also_by_seed: list[Text] = Field([], description="the same, with this table's seeds")
     rows: dict[str, Row] = Field({}, description="what the paper has, in its order")
-    yardsticks: list[Text] = Field([], description="rows to which the others are compared by ratio")
+    baselines: list[Text] = Field([], description="rows to which the others are compared by ratio")
     same_corpus: bool = Field(
         False, description="as the paper's, so that perplexities compare; if not, ratios alone do"
     )
@@ -63,17 +63,17 @@ class Table(Keys):
     section: str = Field("", description="of the page, by its id; an unknown one becomes a section of its own")
     place: int = Field(100, description="among the page's tables, from the lowest on")
     target: str = Field("", description="of make, for the page's list of what to run")
-    against: list[str] = Field([], description="those of the yardsticks whose ratios the page shows")
+    against: list[str] = Field([], description="those of the baselines whose ratios the page shows")
 
     dvc: str = Field("", description="the file with the stages that make it")
     item: str = Field("", description="what stands before a model in the names of these stages' items")
 
     @model_validator(mode="after")
     def _fit(self) -> "Table":
-        for key in ("seeds", "yardsticks"):
+        for key in ("seeds", "baselines"):
             if len(set(getattr(self, key))) < len(getattr(self, key)):
                 raise ValueError(f"table.{key}={getattr(self, key)}: give none twice")
-        unknown = [name for name in [*self.rows, *self.yardsticks] if name not in self.names]
+        unknown = [name for name in [*self.rows, *self.baselines] if name not in self.names]
         if unknown:
             raise ValueError(f"table: {', '.join(unknown)}: no stage of table.models makes it, and table.also lacks it")
         return self

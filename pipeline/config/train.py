@@ -47,5 +47,5 @@ class Train(Named, OnCorpus):
         description="leave state.pt in out, from which a training with more epochs can go on"
     )
     resume: Annotated[Text, NO_NUMBER] = Field(
-        description="a folder with state.pt: go on from there, with the bits of one training"
+        description="a folder with state.pt: continue from there; the result is bit-identical to one training"
     )

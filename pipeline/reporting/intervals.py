@@ -11,7 +11,7 @@ from pipeline.reporting.table import folders_of
 
 
 def build(table: Table, corpus: Corpus) -> pd.DataFrame:
-    """One line per model: raw perplexity and its ratio to each baseline (`yardsticks`), with 95 % intervals. Ratios are
+    """One line per model: raw perplexity and its ratio to each baseline, with 95 % intervals. Ratios are
     paired: both models on the same resampled texts.
 
     Columns of each split: <split>_raw, the perplexity, and <split>_raw_to_NAME for each baseline; the ends of their
@@ -24,7 +24,7 @@ def build(table: Table, corpus: Corpus) -> pd.DataFrame:
         sums = {name: _sums(table, name, texts=parts.table, split=split) for name in table.names}
         for name, model_sums in sums.items():
             estimates = {f"{split}_raw": resampling.perplexity(model_sums, parts.tokens)}
-            for baseline in table.yardsticks:
+            for baseline in table.baselines:
                 estimates[f"{split}_raw_to_{baseline}"] = resampling.ratio(model_sums, sums[baseline], parts.tokens)
             for key, estimate in estimates.items():
                 estimate = parts.interval(estimate)

@@ -70,7 +70,7 @@ class PageTables:
         """All rows of a table with their shapes. And for each baseline NAME: paper_test_to_NAME, the ratio to it by
         the paper's figures, and less_NAME, how far our ratio is above that."""
         rows = table.read_rows(self.reports, settings)
-        for baseline in (name for name in settings.yardsticks if f"test_raw_to_{name}" in rows):
+        for baseline in (name for name in settings.baselines if f"test_raw_to_{name}" in rows):
             rows[f"paper_test_to_{baseline}"] = rows["paper_test"] / rows.loc[baseline, "paper_test"]
             rows[f"less_{baseline}"] = rows[f"test_raw_to_{baseline}"] / rows[f"paper_test_to_{baseline}"] - 1
         return rows.assign(row=spelt_out(rows["row"]), shape=[shape(row) for row in rows.to_dict("records")])
