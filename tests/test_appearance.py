@@ -1,10 +1,14 @@
-"""Logs, subtitles, tables, markup and licences are told from prose; grids are drawn by what varies."""
+"""Logs, subtitles, tables, markup and licences are told from prose; grids are drawn by what varies; figures take the
+page's ink."""
+
+import itertools
+import re
 
 import pandas as pd
 import pytest
 
 from pipeline.data.looks import remarks
-from pipeline.reporting import figures
+from pipeline.reporting import figures, style
 
 PROSE = "It was at 10:30 that she went out, and the rain, which had been falling since noon,\nwas over.\nThen\n\n"
 CHAT = "[12:01:{k:02}] ann: are you there\n"
@@ -98,3 +102,27 @@ def test_a_grid_over_one_key_shows_each_value_and_each_seed():
 def test_a_grid_over_seeds_alone_has_no_picture():
     assert figures.search(grid(seed=[0, 1], valid_corrected=[2.0, 3.0])) == ""
     assert figures.search(grid(model=["mlp1"], valid_corrected=[2.0])) == ""
+
+
+def test_a_figure_is_the_same_for_the_same_data_and_takes_the_colour_of_the_text():
+    table = pd.DataFrame({"model.n": [2, 3, 2, 3], "model.h": [0, 0, 9, 9], "valid_corrected": [300.0, 280, 290, 260]})
+    one, two = (figures.maps({"direct": table}, "model.n", "model.h") for _ in range(2))
+    assert one == two and "currentColor" in one and style.INK not in one
+    ids = set(re.findall(r'id="([^"]+)"', style.inline(one, "grid")))
+    assert ids and all(name.startswith("grid-") for name in ids)
+    assert "--least: " in style.inline(one, "grid")  # the width from which on its smallest text is legible
+
+
+def test_a_search_is_a_map_of_two_values_or_lines_through_more():
+    settings = itertools.product(["1e-3", "2e-4"], ["10", "5"])
+    lines = [(str(job), *setting, 300.0 + 10 * job, 280.0) for job, setting in enumerate(settings)]
+    table = pd.DataFrame(lines, columns=["job", "rate", "size", "valid_corrected", "valid_corrected_seen"])
+    two = figures.search(table)
+    assert two.index("2e-4") < two.index("1e-3") and ">320<" in two  # by size, not by letters
+    three = figures.search(
+        table.assign(direct=["yes", "no", "yes", "no"])[[*table.columns[:3], "direct", "valid_corrected"]]
+    )
+    assert "direct" in three and "300.0" in three and "330.0" in three
+    seeds = figures.over_seeds(table.rename(columns={"size": "seed"}))
+    assert seeds["valid_corrected"].tolist() == [305.0, 325.0] and seeds["seeds"].tolist() == [2, 2]
+    assert "seed" not in figures.search(table.rename(columns={"size": "seed"}))

@@ -8,9 +8,7 @@ from pipeline.config.base import InFolder, Stage, Text
 class Page(Stage):
     """conf/page.yaml."""
 
-    best_ngram: Text = Field(description="the n-gram to which differences are shown beside Kneser-Ney 5")
     genres: list[Text] = Field(description="the models drawn genre by genre")
-    imaginative: list[Text] = Field(description="the genres of imaginative prose")
     grids: dict[str, Text] = Field(description="maps by n and h: title and file in `reports`")
     words: dict[str, Text] = Field(description="of pages what stands between two marks, which this one says too")
     prose: list[Text] = Field(description="pages between whose marks tables of `reports` are put")

@@ -13,25 +13,45 @@ PANELS = {
 }
 
 
-def ratios(table: pd.DataFrame, baseline: str) -> str:
-    """Each row's test perplexity over the baseline's: ours with its interval, and the paper's.
+def ratios(trainings: dict[str, pd.DataFrame], baseline: str) -> str:
+    """Test perplexity over the baseline's, one row for each row of the paper: the paper's ratio, and ours by each
+    training with its interval, joined by a line. The title counts the rows at or below the paper's ratio.
 
-    table: one line per row, with label, test_raw_to_<baseline> and its _low and _high, and paper_test_to_<baseline>,
-    the ratio of the paper's figures.
+    trainings: by label, one line per row, with row, n, c, model, paper_test, test_raw_to_<baseline> and its _low and
+    _high; n-grams are drawn once, as they are the same in all trainings.
     """
-    places = np.arange(len(table))[::-1]
-    ours, low, high = (table[f"test_raw_to_{baseline}{end}"] for end in ("", "_low", "_high"))
-    with style.figure(8, 0.28 * len(table) + 1) as figure:
+    first = next(iter(trainings.values()))
+    places = np.arange(len(first))[::-1]
+    paper = first["paper_test"] / first.loc[baseline, "paper_test"]
+    joined = [*(rows[f"test_raw_to_{baseline}"].reindex(first.index) for rows in trainings.values()), paper]
+    counts = []
+    with style.figure(9, 0.3 * len(first) + 1.4) as figure:
         axes = figure.add_subplot()
-        axes.errorbar(
-            ours, places, xerr=[ours - low, high - ours], fmt="o", markersize=5, label="ours, 95 % over texts"
-        )
-        axes.plot(table[f"paper_test_to_{baseline}"], places, "D", markersize=4.5, color=style.PAPER, label="the paper")
+        axes.hlines(places, np.fmin.reduce(joined), np.fmax.reduce(joined), color=style.INK, alpha=0.25, linewidth=2)
+        for number, ((label, rows), colour) in enumerate(zip(trainings.items(), style.TRAININGS, strict=False)):
+            rows = rows.reindex(first.index)
+            shown = (rows["model"] == "network") | (number == 0)
+            ours, low, high = (rows[f"test_raw_to_{baseline}{end}"][shown] for end in ("", "_low", "_high"))
+            errors = [ours - low, high - ours]
+            axes.errorbar(ours, places[shown], xerr=errors, fmt="o", markersize=5, color=colour, label=label)
+            networks = rows["model"] == "network"
+            below = (rows.loc[networks, f"test_raw_to_{baseline}"] <= paper[networks]).sum()
+            counts.append(f"{below} of {networks.sum()} by {label}")
+        axes.plot(paper, places, "D", markersize=5, color=style.PAPER, label="the paper")
         axes.axvline(1, color=style.INK, linewidth=0.7, linestyle=":")
-        axes.set_yticks(places, table["label"])
-        axes.set_xlabel("test perplexity over that of Kneser-Ney 5 (SRILM's default form)")
+        axes.set_yticks(places, [_short_label(row) for row in first.to_dict("records")])
+        axes.set_xlabel(
+            "ratio of test perplexities, model / Kneser-Ney 5 in SRILM's default form (no unit; lower is better)"
+        )
+        figure.suptitle(f"Networks and mixtures at or below the paper's ratio: {', '.join(counts)}", fontsize=11)
         axes.legend(loc="lower left")
         return style.svg(figure)
+
+
+def _short_label(row: dict) -> str:
+    """A row's label and its sizes n and c or h."""
+    sizes = [f"{key}={row[key]:.0f}" for key in ("n", "c", "h") if pd.notna(row[key])]
+    return f"{row['row']}, {' '.join(sizes)}"
 
 
 def maps(tables: dict[str, pd.DataFrame], x: str, y: str) -> str:
@@ -46,13 +66,13 @@ def maps(tables: dict[str, pd.DataFrame], x: str, y: str) -> str:
         for axes, (title, grid) in zip(panels, grids.items(), strict=True):
             axes.imshow(grid, cmap="viridis", vmin=np.nanmin(values), vmax=np.nanmax(values), aspect="auto")
             for (row, column), value in np.ndenumerate(grid.to_numpy()):
-                dark = value < np.nanmean(values)
+                dark = value < (np.nanmin(values) + np.nanmax(values)) / 2
                 axes.text(column, row, f"{value:.0f}", ha="center", va="center", color="white" if dark else "black")
             axes.set_xticks(range(len(grid.columns)), grid.columns)
             axes.set_yticks(range(len(grid.index)), grid.index)
             axes.set_xlabel(x)
             axes.set_ylabel(y)
-            axes.set_title(title, fontsize=10)
+            axes.set_title(f"{title}: lowest {grid.min(axis=None):.0f}", fontsize=11)
             axes.spines[:].set_visible(False)
         return style.svg(figure)
 
@@ -142,7 +162,10 @@ def genres(table: pd.DataFrame, models: dict[str, str]) -> str:
             axes.bar(np.arange(len(table)) + number * width, table[name], width * 0.9, label=label)
         labels = [f"{genre.replace('_', ' ')}\n{texts} texts" for genre, texts in table["texts"].items()]
         axes.set_xticks(np.arange(len(table)) + 0.4 - width / 2, labels)
-        axes.set_ylabel("test perplexity")
+        axes.set_ylabel("test perplexity, raw (lower is better)")
+        lowest = table[[*models]].idxmin(axis=1).map(models).value_counts()
+        best = f"{lowest.index[0]} is lowest in {lowest.iloc[0]} of {len(table)} genres"
+        axes.set_title(best, fontsize=11)
         axes.legend(loc="upper left", bbox_to_anchor=(1, 1), fontsize=9)
         return style.svg(figure)
 
@@ -174,7 +197,9 @@ def curves(curves: pd.DataFrame, rows: pd.DataFrame, same_corpus: bool) -> str:
             axes.yaxis.set_major_formatter("{x:.0f}")
             axes.yaxis.set_minor_formatter("{x:.0f}")
         if axes.lines:
-            axes.legend(fontsize=8)
+            axes.legend(fontsize=9)
+            lowest = curves["valid_perplexity"].groupby("name").min().idxmin()
+            figure.suptitle(f"{rows.loc[lowest, 'row'] or lowest} comes lowest on validation", fontsize=11)
         return style.svg(figure)
 
 
@@ -192,14 +217,14 @@ def plane(features: np.ndarray, words: list[str], middle: bool = False) -> str:
         if middle:
             low, high = np.quantile(features, [0.25, 0.75], axis=0)
             axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
-        axes.set_xlabel("first feature")
+        axes.set_xlabel("first feature (no unit; linear near 0, logarithmic far from it)")
         axes.set_ylabel("second feature")
         return style.svg(figure)
 
 
 def timeline(models: pd.DataFrame) -> str:
-    """Test perplexity, corrected for unseen words, one line per model in the order of years, and the best so far by
-    validation.
+    """Test perplexity, corrected for unseen words: a list, one line per model in the order of years, with the best so
+    far by validation.
 
     models: as the stage timeline writes them.
     """
@@ -229,5 +254,10 @@ def timeline(models: pd.DataFrame) -> str:
         axes.set_xticks(ticks, map(str, ticks))
         axes.minorticks_off()
         axes.set_xlabel("test perplexity on Brown, corrected for unseen words")
+        parts = {"of all": models, "of one model": models[models["kind"] == "one"]}
+        lowest = [
+            f"{part.loc[part['valid_corrected'].idxmin(), 'test_corrected']:.0f} {key}" for key, part in parts.items()
+        ]
+        axes.set_title(f"A list by year, not to scale; the best: {', '.join(lowest)}", fontsize=11, loc="right")
         figure.legend(fontsize=9, loc="outside upper left", ncols=2)
         return style.svg(figure)
