@@ -71,11 +71,11 @@ def _run(config: Train, ranks: Ranks) -> None:
             with tracking.running(record, data, training=path.stem, finished=True) as run:
                 run.call(lambda: tracking.log(run.id, out, data=data, cost={}))
             return
-        # Epochs and seconds of the training from which this one goes on.
+        # Of the training that `resume` names. A checkpoint has the epochs and seconds of stopped processes too.
         earlier_epochs = 0
         earlier_seconds = 0.0
         if config.resume:
-            state = _state_of(config, corpus)
+            state = _state_to_resume(config, corpus)
             progress = Progress(**checkpoint.read_state(state)["progress"])
             earlier_epochs = progress.epoch
             earlier_seconds = progress.seconds
@@ -103,7 +103,7 @@ def _run(config: Train, ranks: Ranks) -> None:
                     features=features,
                     exact=config.exact_scoring,
                 )
-                scoring_start = watch.start
+                scoring_start = watch.start  # read now: watch.begin below sets it anew
                 train_figures = {}
                 if ranks.first and not isinstance(score_train, bool):
                     watch.begin(score_train, "scoring training")
@@ -138,8 +138,9 @@ def _is_trained(record: Record, out: Path, timing: Path, training: str) -> bool:
     return complete and read_json(timing).get("training") == training and HydraConfig.get().mode == RunMode.MULTIRUN
 
 
-def _state_of(config: Train, corpus: Corpus) -> Path:
-    """The final state of the training from which this one goes on: it may differ only in epochs and patience."""
+def _state_to_resume(config: Train, corpus: Corpus) -> Path:
+    """The state file of the training that config.resume names. Raises InputError unless the two differ in epochs and
+    patience alone."""
     folder = Path(config.resume)
     if not (folder / STATE).is_file():
         raise InputError(f"resume={folder}: it has no {STATE}; train with keep_state=true first")

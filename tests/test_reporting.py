@@ -7,7 +7,7 @@ from conftest import filled, made
 from pydantic import ValidationError
 
 from pipeline import report
-from pipeline.config.tables import Mixed, Row, Table
+from pipeline.config.tables import Mixed, Row, Table, read_tables
 from pipeline.core.common.errors import InputError
 from pipeline.data.corpus import Corpus
 from pipeline.data.files import write_json
@@ -189,6 +189,18 @@ def test_a_row_that_nothing_makes_and_predictions_of_another_corpus_are_refused(
     corpus.counts["digest"] = "y"
     with pytest.raises(InputError, match=r"kn3/0 was made from another corpus"):
         table.build(listed(models), corpus)
+
+
+def test_a_table_that_builds_on_another_leaves_out_rows_that_it_lacks_and_names_its_own(tmp_path):
+    base = "seeds: [0]\nmodels: {train: [mlp1, mlp2]}\nrows: {mlp2: {row: MLP2}}\npredictions: [p]\ndvc: dvc.yaml\n"
+    (tmp_path / "base.yaml").write_text(base)
+    (tmp_path / "short.yaml").write_text("defaults: [base, _self_]\nmodels: {train: [mlp1]}\n")
+    assert list(read_tables(tmp_path)["short"].names) == ["mlp1"]
+    (tmp_path / "short.yaml").write_text(
+        "defaults: [base, _self_]\nmodels: {train: [mlp1]}\nrows: {mlp3: {row: MLP3}}\n"
+    )
+    with pytest.raises(InputError, match=r"short\.yaml: table: mlp3: no stage of table\.models makes it"):
+        read_tables(tmp_path)
 
 
 def test_seeds_of_different_settings_are_not_averaged(models, corpus):

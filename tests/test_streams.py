@@ -77,7 +77,7 @@ def test_a_training_step_goes_on_where_the_last_one_ended(stream):
 def test_an_epoch_reads_each_word_once_after_the_word_before_it():
     ids = np.arange(100, 203, dtype=np.int32)
     batches = Streams(ids, MARK, n=5, batch=20, device=torch.device("cpu"))  # 5 streams of 20 words, 4 a step
-    assert (batches.words, batches.steps, batches.done(2), batches.done(5)) == (100, 5, 40, 100)
+    assert (batches.words, batches.steps, batches.words_in(2), batches.words_in(5)) == (100, 5, 40, 100)
     orders = set()
     for epoch in range(3):
         batches.shuffle(np.random.default_rng(epoch))

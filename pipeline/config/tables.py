@@ -1,6 +1,7 @@
 """conf/table: the tables. The file of a table lists its models and how they are made, the paper's figures for each row,
 and where the report and the page show the table."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -73,10 +74,14 @@ class Table(Keys):
         for key in ("seeds", "baselines"):
             if len(set(getattr(self, key))) < len(getattr(self, key)):
                 raise ValueError(f"table.{key}={getattr(self, key)}: give none twice")
-        unknown = [name for name in [*self.rows, *self.baselines] if name not in self.names]
-        if unknown:
-            raise ValueError(f"table: {', '.join(unknown)}: no stage of table.models makes it, and table.also lacks it")
+        if unknown := [name for name in self.baselines if name not in self.names]:
+            raise ValueError(self.missing(unknown))
         return self
+
+    @staticmethod
+    def missing(names: Sequence[str]) -> str:
+        """The message for models that a table names and lacks."""
+        return f"table: {', '.join(names)}: no stage of table.models makes it, and table.also lacks it"
 
     @property
     def names(self) -> dict[str, dict[int, str]]:
@@ -117,10 +122,14 @@ def read_tables(folder: Path) -> Tables:
 
 def _table(file: Path) -> Table:
     try:
-        return Table.model_validate(groups.merged(file))
+        table = Table.model_validate(groups.merged(file))
     except ValidationError as error:
         lines = (
             ": ".join([str(file), *filter(None, [".".join(map(str, fault["loc"]))]), fault["msg"]])
             for fault in error.errors()
         )
         raise InputError("\n".join(lines)) from None
+    # A table that builds on another one has that one's rows too, of which it may lack some models.
+    if unknown := [name for name in groups.loaded(file).get("rows") or {} if name not in table.names]:
+        raise InputError(f"{file}: {table.missing(unknown)}")
+    return table

@@ -97,7 +97,7 @@ class Publisher:
 
     def run_of(self, folder: Path) -> str:
         """The id of a result's run. The run is logged if the store does not have it."""
-        return backlog.run_of(self.client, folder, data=self.data[folder], timing=self.timing(folder))
+        return backlog.find_or_log(self.client, folder, data=self.data[folder], timing=self.timing(folder))
 
     def timing(self, folder: Path) -> dict[str, Any]:
         """The file of times of a result; empty if it is gone, since neither git nor DVC keeps it."""

@@ -24,17 +24,18 @@ NO_COST = ("seed", "cores")  # numbers in a file of times that are neither time 
 
 
 def lock() -> FileLock:
-    """A lock for all that look up a run and log it if the store does not have it: none is then logged twice."""
+    """Held while a run is looked up and, if it is missing, logged, so that none is logged twice."""
     return FileLock(tracking.CHECKOUT / "mlflow.db.publish.lock")
 
 
-def run_of(client: "MlflowClient", folder: Path, data: Path, timing: Mapping[str, Any]) -> str:
+def find_or_log(client: "MlflowClient", folder: Path, data: Path, timing: Mapping[str, Any]) -> str:
     """The id of a result's complete run. The run is logged if the store does not have it.
 
     folder: of the result; data: the folder of the corpus; timing: the stage's file of times, empty if there is none.
-    Only a result that waits is known to have been made here, so no other names a commit.
+    The run names a commit only where `timing` has the note of a run that waits (UNTRACKED), which a stage of this checkout
+    wrote. Any other result may have been made elsewhere.
     """
-    for run in complete(client, data, tracking.digest(folder)):
+    for run in finished_runs(client, data, tracking.digest(folder)):
         return run.info.run_id
     record = records.read(folder)
     written = (folder / records.FILE).stat().st_mtime
@@ -47,7 +48,7 @@ def run_of(client: "MlflowClient", folder: Path, data: Path, timing: Mapping[str
     return run_id
 
 
-def complete(client: "MlflowClient", data: Path, output: str) -> "list[Run]":
+def finished_runs(client: "MlflowClient", data: Path, output: str) -> "list[Run]":
     """The finished runs of the result with this digest. data: the folder of its corpus."""
     experiment = tracking.open_experiment(client, data)
     return client.search_runs([experiment], f"tags.`{tracking.OUTPUT}` = '{output}' and status = 'FINISHED'")
@@ -66,14 +67,17 @@ def log_waiting(folder: Path) -> int:
     for file, timing in waiting.items():
         out, data = (Path(timing[UNTRACKED][key]) for key in ("out", "data"))
         if (out / records.FILE).is_file():
-            run_of(client, out, data=data, timing=timing)
+            find_or_log(client, out, data=data, timing=timing)
         write_json(file, {key: value for key, value in timing.items() if key != UNTRACKED})
     return len(waiting)
 
 
 def main(folder: Path) -> None:
-    """Logs them, and prints how many. If the store fails, the others wait for the next report."""
-    run = tracking.Run(loss="runs of this table are not tracked yet; the next report or `make publish` logs them")
+    """Logs the runs that wait in a folder of files of times, and prints their number. If the store fails, those that are
+    not logged wait for the next report."""
+    run = tracking.Run(
+        consequence="runs of this table are not tracked yet; the next report or `make publish` logs them"
+    )
     with lock():
         if (number := run.call(log_waiting, folder)) is not None:
             print(f"{number} runs in MLflow")

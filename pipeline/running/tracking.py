@@ -71,7 +71,7 @@ class Run:
     id: str | None = None
     tracked: bool = True
     costs: dict[str, float] = field(default_factory=dict)  # costs that the stage itself measures; see stage.recorded
-    loss: str = "this run is not tracked; its results are safe"  # where the store fails
+    consequence: str = "this run is not tracked; its results are safe"  # where the store fails
 
     def call(self, function: Callable[..., Any], *arguments: object) -> Any:
         """Calls a function that uses the store. Returns its result; None if the store fails or has failed."""
@@ -84,7 +84,7 @@ class Run:
                 return function(*arguments)
         except Exception as error:  # of any store, driver or server: no result depends on it
             self.tracked = False
-            message = f"MLflow can't be reached, so {self.loss}. {line(error)}"
+            message = f"MLflow can't be reached, so {self.consequence}. {line(error)}"
             logging.getLogger(__name__).warning("%s", message)
             return None
 

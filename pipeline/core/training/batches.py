@@ -24,7 +24,7 @@ class Batches(Protocol):
     def step(self, number: int) -> tuple[Tensor, Tensor]:
         """The inputs of the network, and the targets (B,)."""
 
-    def done(self, steps: int) -> int:
+    def words_in(self, steps: int) -> int:
         """The number of words in the first `steps` steps of an epoch."""
 
 
@@ -51,7 +51,7 @@ class Windows:
         window = self.windows[places].long()
         return window[:, :-1], window[:, -1].contiguous()
 
-    def done(self, steps: int) -> int:
+    def words_in(self, steps: int) -> int:
         """See Batches."""
         return min(steps * self.batch, self.words)
 
@@ -94,7 +94,7 @@ class Streams:
         part = slice(number * self.length, (number + 1) * self.length)
         return self.context[:, part].long(), self.target[:, part].long().flatten()
 
-    def done(self, steps: int) -> int:
+    def words_in(self, steps: int) -> int:
         """See Batches."""
         return self.streams * min(steps * self.length, self.stream_length)
 

@@ -19,7 +19,7 @@ from pipeline.core.training.optimiser import decay, make_optimisers, rate_at, up
 from pipeline.core.training.products import by_onednn, has_bfloat16
 from pipeline.core.training.sampling import make_sampler
 
-BLOCKS, BLOCK = 20, 500  # early stopping reads at least BLOCKS blocks, of at most BLOCK tokens
+BLOCKS, BLOCK = 20, 500  # early stopping reads blocks of some BLOCK tokens, but BLOCKS of them at least
 CHECK_EVERY = 64  # steps between checks of the loss, where a checkpoint may be written; rounded up to whole decays
 
 
@@ -29,7 +29,7 @@ class Epoch:
 
     epoch: int
     rate: float  # at the end of the epoch
-    train_perplexity: float  # over the epoch, by the training softmax with dropout: shows the progress, nothing else
+    train_perplexity: float  # summed up over the epoch, by the training softmax with dropout: only shows progress
     valid_perplexity: float  # exact, over valid_tokens; with recipe.stopping_corrected corrected for unseen words
     valid_tokens: int  # tokens that early stopping reads
 
@@ -57,7 +57,7 @@ class Watch(Watcher):
         """Saves the state of the training, from which another process can resume: tensors and plain values."""
 
     def look(self, save: Callable[[], None]) -> None:
-        """At this point the caller may save the training, by calling `save`, and may end it, by an exception."""
+        """The training can be saved here: the watch may call `save`, and may end the training by an exception."""
 
     def step(self, progress: "Progress", words: int) -> None:
         """One training step is done, on `words` words."""
@@ -101,8 +101,8 @@ class Trainer:
         self.sampler = make_sampler(recipe.sampling, counts, recipe.samples, recipe.power, self.device)
         unigram = np.log((counts + 1) / (counts + 1).sum())
         biases = torch.tensor(unigram if recipe.output_biases == "unigram" else 0 * unigram, dtype=torch.float32)
-        start = torch.Generator().manual_seed(seed)
-        self.network = network.initialise(recipe.features_std, recipe.weights_std, biases, start).to(self.device)
+        generator = torch.Generator().manual_seed(seed)
+        self.network = network.initialise(recipe.features_std, recipe.weights_std, biases, generator).to(self.device)
         if features is not None:
             self._start_from(torch.from_numpy(features).to(self.device))
         self.network.dropout.p = recipe.dropout
@@ -113,10 +113,10 @@ class Trainer:
         self.average: AveragedModel | None = None  # of the last weights; see _take_into_average
         self.best = self._copy()
         self.progress = Progress()
-        self.since = time.perf_counter()
+        self.last_saved = time.perf_counter()
         self.batches = make_batches(network, recipe, train, mark, self.device)
         self.train, self.valid, self.mark = train, valid, mark
-        self.stopping = stopping_places(len(valid), recipe.stopping_tokens)
+        self.stopping_indices = stopping_places(len(valid), recipe.stopping_tokens)
         self.unseen = evaluation.unseen_words(train, len(counts))
         self.check_every = math.ceil(CHECK_EVERY / recipe.decay_steps) * recipe.decay_steps
         if (state := watch.resume()) is not None:
@@ -136,7 +136,7 @@ class Trainer:
 
         Raises InputError when the loss becomes NaN or infinite.
         """
-        self.watch.begin(self.batches.words * self.recipe.epochs, done=self.words)
+        self.watch.begin(self.batches.words * self.recipe.epochs, done=self.words_trained)
         while self.progress.epoch < self.recipe.epochs and not self._patience_lost():
             self.watch.epoch(self._epoch())
         self.network.load_state_dict(self.best)
@@ -155,10 +155,10 @@ class Trainer:
         return {name: tensor.clone() for name, tensor in self._evaluated.state_dict().items()}
 
     def _take_into_average(self) -> None:
-        """Adds the current weights to the average, in the last `recipe.average` of all steps (Polyak and Juditsky
-        1992)."""
+        """Adds the current weights to the average, in the last share `recipe.average` of all steps (Polyak and Juditsky
+        1992). Called after each weight decay, not after each step."""
         steps = self.recipe.epochs * self.batches.steps
-        if self.recipe.average and self._done() > (1 - self.recipe.average) * steps:
+        if self.recipe.average and self._steps_done() > (1 - self.recipe.average) * steps:
             if self.average is None:
                 self.average = AveragedModel(self.network)
             self.average.update_parameters(self.network)
@@ -175,24 +175,25 @@ class Trainer:
             torch.manual_seed(int(random.integers(2**63)))  # for candidates and dropout
             self.network.state = None
         pending = torch.zeros((), dtype=torch.float64, device=self.device)
-        undecayed, visited = 0, []  # words and contexts since the last weight decay; none at a checkpoint
+        # Since the last weight decay. Checkpoints fall on decays, so there both are empty.
+        undecayed_words, undecayed_contexts = 0, []
         steps = self.batches.steps
         while progress.step < steps:
             context, target = self.batches.step(progress.step)
             pending += self._step(context, target) * len(target)
             progress.step += 1
-            undecayed += len(target)
-            visited.append(context)
+            undecayed_words += len(target)
+            undecayed_contexts.append(context)
             if progress.step % recipe.decay_steps == 0 or progress.step == steps:
                 if recipe.weight_decay:
-                    decay(self.network, recipe, self._rate(), undecayed, visited)
-                undecayed, visited = 0, []
+                    decay(self.network, recipe, self._rate(), undecayed_words, undecayed_contexts)
+                undecayed_words, undecayed_contexts = 0, []
                 self._take_into_average()
             self.watch.step(progress, len(target))
             if progress.step % self.check_every == 0 or progress.step == steps:
-                done = self.batches.done(progress.step)
-                progress.loss = self._checked(progress.loss + float(pending), done)
-                progress.perplexity = math.exp(progress.loss / done)
+                words_done = self.batches.words_in(progress.step)
+                progress.loss = self._checked(progress.loss + float(pending), words_done)
+                progress.perplexity = math.exp(progress.loss / words_done)
                 pending.zero_()
                 self.watch.look(self.save)
         epoch = self._close_epoch()
@@ -200,15 +201,15 @@ class Trainer:
         return epoch
 
     @property
-    def words(self) -> int:
+    def words_trained(self) -> int:
         """The number of words trained so far, over all epochs."""
-        return self.progress.epoch * self.batches.words + self.batches.done(self.progress.step)
+        return self.progress.epoch * self.batches.words + self.batches.words_in(self.progress.step)
 
     def _rate(self) -> float:
         """recipe.rate by its schedule, at the current step."""
-        return rate_at(self.recipe, self._done(), self.recipe.epochs * self.batches.steps)
+        return rate_at(self.recipe, self._steps_done(), self.recipe.epochs * self.batches.steps)
 
-    def _done(self) -> int:
+    def _steps_done(self) -> int:
         """The number of steps done, over all epochs."""
         return self.progress.epoch * self.batches.steps + self.progress.step
 
@@ -216,16 +217,16 @@ class Trainer:
         """One update on these targets (B,) of the training part; returns the mean loss."""
         self.network.train()
         with by_onednn() if self.sampler.full else nullcontext():
-            candidates, correction = self.sampler.draw(target)
-            loss = self.network.loss(context, target, candidates, correction)
+            candidates, log_inclusion = self.sampler.draw(target)
+            loss = self.network.loss(context, target, candidates, log_inclusion)
             loss.backward()
         update(self.optimisers, self._rate(), len(target))
         return loss.detach()
 
     def _checked(self, loss: float, words: int) -> float:
-        """`loss`, a sum over `words` words. Raises InputError if its perplexity would overflow, or if it is NaN."""
+        """Returns `loss`, a sum over `words` words. Raises InputError if it is NaN, or its perplexity would overflow."""
         if not loss < 700 * words:  # false for NaN too
-            step = self._done()
+            step = self._steps_done()
             rate = rate_at(self.recipe, step - 1, self.recipe.epochs * self.batches.steps)
             raise InputError(
                 f"the loss is {loss / words:g} a word by step {step} (epoch {self.progress.epoch + 1}) at rate "
@@ -237,16 +238,16 @@ class Trainer:
         """Evaluates, adds a line to the curve, and copies the weights if they are the best so far."""
         progress = self.progress
         rate = self._rate()
-        raw = self._evaluated.score(self.valid, self.train, self.mark, self.stopping)
-        target = self.valid[self.stopping]
+        raw = self._evaluated.score(self.valid, self.train, self.mark, self.stopping_indices)
+        target = self.valid[self.stopping_indices]
         self._checked(float(-raw.sum(dtype=np.float64)), len(raw))
         correction = evaluation.fit_correction(raw, target, self.unseen) if self.recipe.stopping_corrected else 0.0
-        treated = evaluation.apply_correction(raw, target, self.unseen, correction)
+        log_p = evaluation.apply_correction(raw, target, self.unseen, correction)
         epoch = Epoch(
             epoch=progress.epoch + 1,
             rate=rate,
             train_perplexity=progress.perplexity,
-            valid_perplexity=evaluation.perplexity(treated),
+            valid_perplexity=evaluation.perplexity(log_p),
             valid_tokens=len(target),
         )
         if all(epoch.valid_perplexity < earlier["valid_perplexity"] for earlier in progress.curve):
@@ -259,7 +260,8 @@ class Trainer:
     def save(self) -> None:
         """Passes the state to watch.save: parameters, best parameters, optimisers, random numbers, progress."""
         now = time.perf_counter()
-        self.progress.seconds, self.since = self.progress.seconds + now - self.since, now
+        self.progress.seconds += now - self.last_saved
+        self.last_saved = now
         self.watch.save(
             {
                 "network": self.network.state_dict(),
