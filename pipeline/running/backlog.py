@@ -32,8 +32,8 @@ def find_or_log(client: "MlflowClient", folder: Path, data: Path, timing: Mappin
     """The id of a result's complete run. The run is logged if the store does not have it.
 
     folder: of the result; data: the folder of the corpus; timing: the stage's file of times, empty if there is none.
-    The run names a commit only where `timing` has the note of a run that waits (UNTRACKED), which a stage of this checkout
-    wrote. Any other result may have been made elsewhere.
+    The run names a commit only where `timing` has the note of a run that waits (UNTRACKED), which a stage of this
+    checkout wrote. Any other result may have been made elsewhere.
     """
     for run in finished_runs(client, data, tracking.digest(folder)):
         return run.info.run_id
@@ -73,8 +73,8 @@ def log_waiting(folder: Path) -> int:
 
 
 def main(folder: Path) -> None:
-    """Logs the runs that wait in a folder of files of times, and prints their number. If the store fails, those that are
-    not logged wait for the next report."""
+    """Logs the runs that wait in a folder of files of times, and prints their number. If the store fails, those that
+    are not logged wait for the next report."""
     run = tracking.Run(
         consequence="runs of this table are not tracked yet; the next report or `make publish` logs them"
     )

@@ -224,7 +224,7 @@ class Trainer:
         return loss.detach()
 
     def _checked(self, loss: float, words: int) -> float:
-        """Returns `loss`, a sum over `words` words. Raises InputError if it is NaN, or its perplexity would overflow."""
+        """Returns `loss`, a sum over `words` words. Raises InputError if it is NaN or its perplexity would overflow."""
         if not loss < 700 * words:  # false for NaN too
             step = self._steps_done()
             rate = rate_at(self.recipe, step - 1, self.recipe.epochs * self.batches.steps)
