@@ -46,7 +46,9 @@ def main(config: Replication) -> None:
     table1 = side_by_side(trainings, config.more)
     costs_of_items = costs.read(reports / "costs.csv")
     for name in tables:
-        table1[f"{prefixes[name]}_minutes"] = costs.minutes(costs_of_items, name)
+        earlier_minutes = costs.minutes(costs_of_items, registry[name].continues)
+        minutes = costs.minutes(costs_of_items, name).add(earlier_minutes, fill_value=0)
+        table1[f"{prefixes[name]}_minutes"] = minutes
     out.mkdir(parents=True, exist_ok=True)
     for name, frame, view in (
         ("replication", table1, views.replication(labels)),

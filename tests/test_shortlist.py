@@ -64,7 +64,7 @@ def test_the_stage_scores_every_token(few, tmp_path):
     run("shortlist", *given, "network=energy/0")
     metrics = read_json(tmp_path / "short" / "0" / "metrics.json")
     assert len(read_predictions(tmp_path / "short" / "0", "valid", len(corpus.valid)))
-    assert 1 < metrics["test"] < len(corpus.vocabulary)
+    assert 1 < metrics["test_raw"] < len(corpus.vocabulary)
     for setting, says in (
         ("network=feedforward/0", "network=feedforward/0: short lists are for the families that score pairs"),
         ("size=1000000", "size=1000000: from 1 to the"),

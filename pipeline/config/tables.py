@@ -54,6 +54,7 @@ class Table(Keys):
     same_corpus: bool = Field(
         False, description="as the paper's, so that perplexities compare; if not, ratios alone do"
     )
+    continues: str = Field("", description="the table whose trainings go on in this one, and count in their minutes")
     predictions: list[Text] = Field(description="where the models are; the first folder that has one")
     clusterings: list[int] = Field([], description="numbers of classes for the class n-grams")
     note: str = Field("", description="what to know before reading it")

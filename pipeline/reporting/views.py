@@ -64,7 +64,7 @@ def replication(trainings: dict[str, str]) -> dict[str, str]:
 
 def answer(trainings: dict[str, str]) -> dict[str, str]:
     """The view of README's table: the paper's perplexities and each training's."""
-    return {"validation / test": "row", "n": "n:.0f"} | _perplexities(trainings)
+    return {"row, validation / test": "row", "n": "n:.0f"} | _perplexities(trainings)
 
 
 def _perplexities(trainings: dict[str, str]) -> dict[str, str]:
