@@ -24,8 +24,10 @@ NO_RUNS = "no runs yet: `make repro` makes them, `make publish` those of results
 MAIN = "nplm-brown"  # the experiment that is listed first
 # A view (columns and order of the runs) that MLflow's pages open by its key, as the button "share view" makes it.
 KEY = "nplm"
-COLUMNS = ["metrics.`valid_corrected`", "metrics.`valid_raw`", "params.`recipe.name`"]
-VIEW = {"selectedColumns": COLUMNS, "orderByKey": COLUMNS[0], "orderByAsc": True}
+METRICS = ("valid_raw", "paper_valid", "valid_corrected")  # test is for the report
+PARAMETERS = ("model.n", "model.h", "model.m", "model.direct", "recipe.name", "seed")
+COLUMNS = [*(f"metrics.`{name}`" for name in METRICS), *(f"params.`{name}`" for name in PARAMETERS)]
+VIEW = {"selectedColumns": COLUMNS, "orderByKey": "metrics.`valid_corrected`", "orderByAsc": True}
 
 
 def arguments(parser: Parser) -> None:

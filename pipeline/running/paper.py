@@ -4,10 +4,13 @@ A stage reads its table only for the note. So neither the table nor this file is
 """
 
 from pathlib import Path
+from typing import Any
 
 from omegaconf import OmegaConf
 
+from pipeline.config import groups
 from pipeline.config.base import ROOT
+from pipeline.core.common.stream import SPLITS
 
 
 def table_of(folder: Path) -> str:
@@ -18,14 +21,30 @@ def table_of(folder: Path) -> str:
 
 def note(folder: Path, name: str) -> str:
     """The row of the paper to which a result belongs, with its figures; "" if there is none. name: of the model."""
-    file = folder.resolve() / "../../../../conf/table" / f"{table_of(folder)}.yaml"
-    table = OmegaConf.load(file) if file.is_file() else {}
+    table = _table(folder)
     row = (table.get("rows") or {}).get(name)
     if row is None:
         return ""
-    figures = ", ".join(f"{split} {row[split]:g}" for split in ("train", "valid", "test") if split in row)
+    figures = ", ".join(f"{split} {row[split]:g}" for split in SPLITS if split in row)
     corpus = "" if table.get("same_corpus", True) else ", on another corpus"
-    return f"{row.row}. The paper's perplexity{corpus}: {figures}." if figures else f"{row.row}. No figure is printed."
+    return (
+        f"{row['row']}. The paper's perplexity{corpus}: {figures}."
+        if figures
+        else f"{row['row']}. No figure is printed."
+    )
+
+
+def printed(folder: Path, name: str) -> dict[str, float]:
+    """The perplexities that the paper prints for a result's row, as `paper_<split>`; none of another corpus."""
+    table = _table(folder)
+    row = (table.get("rows") or {}).get(name, {}) if table.get("same_corpus", True) else {}
+    return {f"paper_{split}": row[split] for split in SPLITS if split in row}
+
+
+def _table(folder: Path) -> dict[str, Any]:
+    """The file of conf/table to which a result belongs, with what it takes over; {} if there is none."""
+    file = folder.resolve() / "../../../../conf/table" / f"{table_of(folder)}.yaml"
+    return groups.merged(file) if file.is_file() else {}
 
 
 def model_of(row: str) -> str:

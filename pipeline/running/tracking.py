@@ -178,6 +178,7 @@ def log(run: str, folder: Path, data: Path, cost: Mapping[str, float]) -> None:
         elif file.name == "curve.csv":
             log_curve(run, pd.read_csv(file).to_dict("records"))
         client.log_artifact(run, str(file))
+    figures |= paper.printed(folder, record.name)
     now = int(1000 * time.time())
     params = {"stage": record.stage, "seed": record.seed, **dict(flattened(record.config))}
     client.log_batch(
