@@ -216,6 +216,7 @@ def test_its_runs_are_one_group_in_mlflow(project):
     )
     assert trained.data.params["recipe.name"] == "modern"
     assert trained.data.tags[NOTE] == "MLP9. The paper's perplexity: train 175, valid 280, test 276."
+    assert trained.data.metrics["paper_valid"] == 280
     assert len(client.get_metric_history(trained.info.run_id, "curve/valid_perplexity")) == 1
 
 

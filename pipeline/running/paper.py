@@ -26,12 +26,10 @@ def note(folder: Path, name: str) -> str:
     if row is None:
         return ""
     figures = ", ".join(f"{split} {row[split]:g}" for split in SPLITS if split in row)
+    if not figures:
+        return f"{row['row']}. No figure is printed."
     corpus = "" if table.get("same_corpus", True) else ", on another corpus"
-    return (
-        f"{row['row']}. The paper's perplexity{corpus}: {figures}."
-        if figures
-        else f"{row['row']}. No figure is printed."
-    )
+    return f"{row['row']}. The paper's perplexity{corpus}: {figures}."
 
 
 def printed(folder: Path, name: str) -> dict[str, float]:
