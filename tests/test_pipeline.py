@@ -332,7 +332,7 @@ def test_the_commands_on_models_run(project, tmp_path):
     expected = [line for line in printed if not line.startswith("words are in lower case")]
     assert len(expected) == 5 == len(printed) - 1 and all(0 < float(line.split()[1]) < 1 for line in expected)
     lines, runs, curve = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
-    assert "mlp1-0" in project.run(sys.executable, "-c", runs)
+    assert "mlp1-0" in project.run(sys.executable, "-c", runs.replace("nplm-brown", "nplm-brown-30-texts"))
     assert (
         len(project.run(sys.executable, "-c", curve).strip().splitlines()) >= 3
     )  # a head, an epoch, the column's type
