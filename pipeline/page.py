@@ -64,10 +64,14 @@ def draw(config: Page, tables: PageTables, genres: pd.DataFrame, labels: dict[st
     grids = {title: tables.read(file).rename(columns=axes) for title, file in config.grids.items() if tables.has(file)}
     with_curves = [*tables.trainings.values(), "table2"]
     curves = {f"curves-{name}": learning_curves(tables, name) for name in with_curves if tables.curves(name).size}
-    return curves | {
-        "ratios": figures.ratios(trainings, BASELINE),
-        "genres": figures.genres(genres[genres["split"] == "test"].set_index("genre"), labels),
-    } | ({"grid": figures.maps(grids, x=axes["model.n"], y=axes["model.h"])} if grids else {})
+    return (
+        curves
+        | {
+            "ratios": figures.ratios(trainings, BASELINE),
+            "genres": figures.genres(genres[genres["split"] == "test"].set_index("genre"), labels),
+        }
+        | ({"grid": figures.maps(grids, x=axes["model.n"], y=axes["model.h"])} if grids else {})
+    )
 
 
 def learning_curves(tables: PageTables, name: str) -> str:

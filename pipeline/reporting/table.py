@@ -160,8 +160,8 @@ def read_rows(reports: Path, table: Table) -> pd.DataFrame:
     if not file.is_file():
         raise InputError(f"no {file}: run `dvc repro`, or the target of make that makes this table")
     rows = pd.concat([read(path) for path in (file, file.with_name("extra.csv")) if path.is_file()])
-    labels = {name: row.row for name, row in table.rows.items() if row.row}
-    rows["row"] = rows.index.to_series().map(labels).fillna(rows["row"])  # a new label needs no new run of the stage
+    labels = {name: row.row for name, row in table.rows.items() if row.row}  # a new one needs no new run of the stage
+    rows["row"] = [labels.get(name, label) for name, label in rows["row"].items()]
     if not (path := file.with_name("intervals.csv")).is_file():
         return rows
     # Perplexities stay those of the table, which are means over seeds; those of intervals.csv are geometric means.
