@@ -65,8 +65,11 @@ def _verdict(model: str, lines: pd.DataFrame) -> str:
     if len(reached):
         closest = reached.loc[reached["times ours"].idxmin()]
         theirs = closest["s of the machine"]
+        times_ours = f"{closest['times ours']:.2f}"
+        equal = times_ours == "1.00"
+        comparison = "As many machine-seconds as" if equal else f"{times_ours} times fewer machine-seconds than"
         said.append(
-            f"{closest['times ours']:.2f} times fewer machine-seconds than {closest['who']} takes to its own best "
+            f"{comparison} {closest['who']} takes to its own best "
             f"perplexity, {closest['valid_corrected']:.1f}: {theirs:.1f} and {theirs / closest['times ours']:.1f} s; "
             "more over the others that ours reaches."
         )

@@ -100,7 +100,8 @@ def main(config: Report) -> None:
     (out / f"{name}.md").write_text("\n\n".join([*notes, text]) + f"\n{OPTIMISTIC}\n", encoding="utf-8")
     text = "".join((f"\n% {short}\n" if short else "") + latex(view) for _, short, view in views if short is not None)
     (out / f"{name}.tex").write_text("".join(f"% {note}\n" for note in notes) + text, encoding="utf-8")
-    (out / f"{name}.svg").write_text(style.alone(figures.curves(learning, rows, same_corpus)), encoding="utf-8")
+    svg = figures.curves(learning, rows, same_corpus=same_corpus, valid_tokens=len(corpus.valid))
+    (out / f"{name}.svg").write_text(style.alone(svg), encoding="utf-8")
     write_json(out / "metrics.json", rows[["valid_raw", "test_raw"]].round(4).to_dict("index"))
     log.info("%d rows in %s", len(rows), (out / f"{name}.md").resolve())
 
@@ -143,7 +144,7 @@ def curves(settings: Table) -> pd.DataFrame:
         for seed, folder in zip(seeds, table.folders_of(settings, name), strict=True)
     }
     parts = [pd.read_csv(file).assign(name=name, seed=seed) for (name, seed), file in files.items() if file.is_file()]
-    parts = parts or [pd.DataFrame(columns=["epoch", *figures.PANELS, "name", "seed"])]
+    parts = parts or [pd.DataFrame(columns=["epoch", "valid_tokens", *figures.PANELS, "name", "seed"])]
     return pd.concat(parts).set_index(["name", "seed"])
 
 

@@ -3,6 +3,7 @@
 import matplotlib
 import numpy as np
 import pandas as pd
+from matplotlib.ticker import MaxNLocator
 
 from pipeline.config.tables import KINDS
 from pipeline.reporting import style
@@ -36,22 +37,26 @@ def ratios(trainings: dict[str, pd.DataFrame], baseline: str) -> str:
             axes.errorbar(ours, places[shown], xerr=errors, fmt="o", markersize=5, color=colour, label=label)
             networks = rows["model"] == "network"
             below = (rows.loc[networks, f"test_raw_to_{baseline}"] <= paper[networks]).sum()
-            counts.append(f"{below} of {networks.sum()} by {label}")
+            counts.append(f"{below} of {networks.sum()} rows ({label})")
         axes.plot(paper, places, "D", markersize=5, color=style.PAPER, label="the paper")
         axes.axvline(1, color=style.INK, linewidth=0.7, linestyle=":")
-        axes.set_yticks(places, [_short_label(row) for row in first.to_dict("records")])
-        axes.set_xlabel(
-            "ratio of test perplexities, model / Kneser-Ney 5 in SRILM's default form (no unit; lower is better)"
-        )
-        figure.suptitle(f"Networks and mixtures at or below the paper's ratio: {', '.join(counts)}", fontsize=11)
+        axes.set_yticks(places, [_short_label(name, first) for name in first.index])
+        axes.set_xlabel("test perplexity, raw, over Kneser-Ney 5 in SRILM's default form")
+        title = f"Test, raw, over Kneser-Ney 5: at or below the paper's ratio in {', '.join(counts)}"
+        style.put_title(figure, title)
         axes.legend(loc="lower left")
         return style.svg(figure)
 
 
-def _short_label(row: dict) -> str:
-    """A row's label and its sizes n and c or h."""
-    sizes = [f"{key}={row[key]:.0f}" for key in ("n", "c", "h") if pd.notna(row[key])]
-    return f"{row['row']}, {' '.join(sizes)}"
+def _short_label(name: str, rows: pd.DataFrame) -> str:
+    """The label of a row with its sizes, or of a mixture with its network's label. rows: indexed by name."""
+    row = rows.loc[name]
+    network = name.removesuffix("-mixed")
+    if network != name and network in rows.index:
+        return f"{row['row']}: {rows.loc[network, 'row']} + trigram"
+    sizes = [f"{key}={row[key]:.0f}" for key in ("n", "c", "h", "m") if pd.notna(row[key])]
+    direct = ["direct"] * (row["model"] == "network" and row["direct"])
+    return f"{row['row']}: {' '.join(sizes + direct)}"
 
 
 def maps(tables: dict[str, pd.DataFrame], x: str, y: str) -> str:
@@ -165,22 +170,24 @@ def genres(table: pd.DataFrame, models: dict[str, str]) -> str:
         axes.set_ylabel("test perplexity, raw (lower is better)")
         lowest = table[[*models]].idxmin(axis=1).map(models).value_counts()
         best = f"{lowest.index[0]} is lowest in {lowest.iloc[0]} of {len(table)} genres"
-        axes.set_title(best, fontsize=11)
+        style.put_title(figure, f"Of these {len(models)} models, {best}")
         axes.legend(loc="upper left", bbox_to_anchor=(1, 1), fontsize=9)
         return style.svg(figure)
 
 
-def curves(curves: pd.DataFrame, rows: pd.DataFrame, same_corpus: bool) -> str:
+def curves(curves: pd.DataFrame, rows: pd.DataFrame, same_corpus: bool, valid_tokens: int) -> str:
     """Training and validation perplexity by epoch, one line per seed of each network. Where the corpus is the paper's,
-    diamonds over the last epoch show the paper's figures.
+    diamonds over the last epoch show the paper's figures; on validation only if the curves are of all its tokens.
 
-    curves: indexed by name and seed, with epoch and the columns of PANELS; rows: as table.build returns them.
+    curves: indexed by name and seed, with epoch, valid_tokens and the columns of PANELS; rows: as table.build returns
+    them; valid_tokens: of all of validation.
     """
+    all_tokens = {"train_perplexity": True, "valid_perplexity": (curves["valid_tokens"] == valid_tokens).all()}
     with style.figure(11, 4.5) as figure:
         for axes, (column, label) in zip(figure.subplots(1, 2), PANELS.items(), strict=True):
             for name, network in curves.groupby("name", sort=False):
                 row = rows.loc[name]
-                shape = f"{row['row'] or name}, n={row['n']} h={row['h']} m={row['m']}" + " direct" * row["direct"]
+                shape = _short_label(name, rows)
                 colour = None  # of the first seed: matplotlib's next one; then the same for all seeds
                 for _, curve in network.groupby("seed"):
                     legend = None if colour else shape
@@ -188,7 +195,8 @@ def curves(curves: pd.DataFrame, rows: pd.DataFrame, same_corpus: bool) -> str:
                         curve["epoch"], curve[column], color=colour, marker="o", markersize=3, label=legend
                     )
                     colour = line.get_color()
-                if pd.notna(paper_figure := row[f"paper_{column.removesuffix('_perplexity')}"]) and same_corpus:
+                paper_figure = row[f"paper_{column.removesuffix('_perplexity')}"]
+                if same_corpus and all_tokens[column] and pd.notna(paper_figure):
                     axes.plot(network["epoch"].max(), paper_figure, "D", color=colour, markeredgecolor=style.INK)
             axes.xaxis.get_major_locator().set_params(integer=True)
             axes.set_xlabel("epoch")
@@ -198,8 +206,9 @@ def curves(curves: pd.DataFrame, rows: pd.DataFrame, same_corpus: bool) -> str:
             axes.yaxis.set_minor_formatter("{x:.0f}")
         if axes.lines:
             axes.legend(fontsize=9)
-            lowest = curves["valid_perplexity"].groupby("name").min().idxmin()
-            figure.suptitle(f"{rows.loc[lowest, 'row'] or lowest} comes lowest on validation", fontsize=11)
+            lowest = curves["valid_perplexity"].groupby("name").min()
+            best = rows.loc[lowest.idxmin(), "row"]
+            style.put_title(figure, f"{best} comes lowest on validation" if len(lowest) > 1 else best)
         return style.svg(figure)
 
 
@@ -217,6 +226,9 @@ def plane(features: np.ndarray, words: list[str], middle: bool = False) -> str:
         if middle:
             low, high = np.quantile(features, [0.25, 0.75], axis=0)
             axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
+            for axis in (axes.xaxis, axes.yaxis):  # powers of ten would lie on one another near 0
+                axis.set_major_locator(MaxNLocator(6))
+                axis.set_major_formatter("{x:g}")
         axes.set_xlabel("first feature (no unit; linear near 0, logarithmic far from it)")
         axes.set_ylabel("second feature")
         return style.svg(figure)
@@ -258,6 +270,6 @@ def timeline(models: pd.DataFrame) -> str:
         lowest = [
             f"{part.loc[part['valid_corrected'].idxmin(), 'test_corrected']:.0f} {key}" for key, part in parts.items()
         ]
-        axes.set_title(f"A list by year, not to scale; the best: {', '.join(lowest)}", fontsize=11, loc="right")
-        figure.legend(fontsize=9, loc="outside upper left", ncols=2)
+        style.put_title(figure, f"A list by year, not to scale; the best: {', '.join(lowest)}")
+        figure.legend(fontsize=9, loc="outside lower left", ncols=2)
         return style.svg(figure)

@@ -3,6 +3,7 @@ bytes."""
 
 import io
 import re
+import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -36,6 +37,11 @@ def figure(width: float, height: float) -> Iterator[Figure]:
     """An empty figure; width and height in inches. Draw and write it inside the block."""
     with matplotlib.rc_context(STYLE):
         yield Figure(figsize=(width, height), layout="constrained")
+
+
+def put_title(figure: Figure, title: str) -> None:
+    """Puts a title over the figure, from its left edge on and in short lines, so that a narrow screen shows it all."""
+    figure.suptitle(textwrap.fill(title, 60), x=0.01, horizontalalignment="left", fontsize=11)
 
 
 def svg(figure: Figure) -> str:

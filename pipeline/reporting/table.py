@@ -150,7 +150,8 @@ def read(file: Path) -> pd.DataFrame:
 
 
 def read_rows(reports: Path, table: Table) -> pd.DataFrame:
-    """All rows of a table in the folder of reports: first those that the paper prints, then the others.
+    """All rows of a table in the folder of reports: first those that the paper prints, then the others. Their labels
+    are those of conf/table.
 
     Where there are intervals: their ends for valid_raw and test_raw (_low, _high), and the ratios to each baseline,
     valid_raw_to_NAME and test_raw_to_NAME, with theirs. Raises InputError without the table.
@@ -159,6 +160,8 @@ def read_rows(reports: Path, table: Table) -> pd.DataFrame:
     if not file.is_file():
         raise InputError(f"no {file}: run `dvc repro`, or the target of make that makes this table")
     rows = pd.concat([read(path) for path in (file, file.with_name("extra.csv")) if path.is_file()])
+    labels = {name: row.row for name, row in table.rows.items() if row.row}  # a new one needs no new run of the stage
+    rows["row"] = [labels.get(name, label) for name, label in rows["row"].items()]
     if not (path := file.with_name("intervals.csv")).is_file():
         return rows
     # Perplexities stay those of the table, which are means over seeds; those of intervals.csv are geometric means.

@@ -18,7 +18,7 @@ def render(view: pd.DataFrame, title: str, file: str = "", note: str = "", off: 
     `A|B` and `A|C` stand below a common head A.
 
     file: the CSV file of which it is a view, for a link; off: how far figures are from the paper's, by row and column:
-    these cells are coloured, from green (below) to red (above).
+    these cells are shaded, blue (below) or orange (above).
     """
     if view.empty:
         return Markup()
@@ -47,7 +47,7 @@ def _html(view: pd.DataFrame, name: str, title: str, sources: list[str], off: pd
             table = table.tab_style(style.css(f"color: {colour}"), loc.body(column, rows)) if rows else table
     for column in off if off is not None else ():
         for row, value in off[column].dropna().items():
-            colour = f"--off: {abs(value):.3f}; --tone: var(--{'bad' if value > 0 else 'good'})"
+            colour = f"--off: {abs(value):.3f}; --tone: var(--{'above' if value > 0 else 'below'})"
             table = table.tab_style(style.css(colour), loc.body(column, [row]))
     for source in sources:
         table = table.tab_source_note(html(source))

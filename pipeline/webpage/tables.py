@@ -11,8 +11,10 @@ from pipeline.reporting.views import VIEWS, laid_out, plain
 # The words of the page for values of the CSV files.
 EVALUATED = {"valid": "validation", "test": "test"}
 SPLIT_NAMES = EVALUATED | {"train": "training"}
+SPLIT_TOKENS = {split: f"tokens of {word}" for split, word in SPLIT_NAMES.items()}
+COUNTS = SPLIT_TOKENS | {"types": "types (distinct words)", "vocabulary": "words of the vocabulary"}
 SCORED = {"after": "tokens after such a word", "itself": "such words themselves"}
-CODES = {"split": SPLIT_NAMES, "what": SPLIT_NAMES, "scored": SCORED, "kind": KINDS | {"one": ""}}
+CODES = {"split": SPLIT_NAMES, "what": COUNTS, "scored": SCORED, "kind": KINDS | {"one": ""}}
 
 
 class PageTables:
@@ -50,6 +52,20 @@ class PageTables:
         """A CSV file as text, by the entry of views.yaml with this name, or with the file's."""
         return laid_out(self.read(file), VIEWS[name or Path(file).stem])
 
+    def beside(self, name: str, file: str) -> str:
+        """A file of the reports that belongs to a table, such as curves.csv."""
+        return Path(self.settings[name].csv).with_name(file).as_posix() if name in self.settings else ""
+
+    def curves(self, name: str) -> pd.DataFrame:
+        """The learning curves of a table's networks."""
+        return self.read(self.beside(name, "curves.csv"))
+
+    def validation(self, name: str) -> str:
+        """On which tokens of validation a table's learning curves are."""
+        curves = self.curves(name)
+        tokens = curves["valid_tokens"].unique() if len(curves) else []
+        return ", ".join(f"{count:,} tokens of validation" for count in tokens)
+
     def of(self, section: str) -> list[str]:
         """The names of the tables of a section of the page, but for Table 1's trainings."""
         names = [name for name, entry in self.settings.items() if (entry.section or name) == section]
@@ -63,7 +79,7 @@ class PageTables:
         view = {head: cell for head, cell in VIEWS["page"].items() if settings.same_corpus or "paper" not in head}
         for baseline in [entry for entry in settings.against if f"test_raw_to_{entry}" in rows][:1]:
             rows["paper_test_ratio"] = rows["paper_test"] / rows.loc[baseline, "paper_test"]
-            head = f"test over {rows.loc[baseline, 'row']}"
+            head = f"test over {table.label(rows.loc[baseline])}"
             view |= {f"{head}|ours": f"test_raw_to_{baseline}:.3f", f"{head}|paper": "paper_test_ratio:.3f"}
         frame = laid_out(rows, view)
         return frame.loc[:, (frame != "").any()]
@@ -72,7 +88,8 @@ class PageTables:
         """Table 1 in short, as text: the paper's perplexities and each training's. And how far ours are from the
         paper's: ours over it, less 1, in the same columns."""
         rows = self.read("answer.csv")
-        view = {"row": "row"} | {f"the paper|{word}": f"paper_{split}:g" for split, word in EVALUATED.items()}
+        view = {"row": "row", "n": "n:.0f"}
+        view |= {f"the paper|{word}": f"paper_{split}:g" for split, word in EVALUATED.items()}
         off = {}
         for column, label in self.columns.items() if len(rows) else ():
             for split, word in EVALUATED.items():
@@ -83,6 +100,15 @@ class PageTables:
     def comparisons(self) -> pd.DataFrame:
         """The comparisons that the paper makes in words."""
         return laid_out(self.read("comparisons.csv"), views.comparisons(self.columns))
+
+    def controls(self) -> pd.DataFrame:
+        """What one change does; n-grams, as no network, have no training among their settings."""
+        frame = self.read("controls.csv")
+        if len(frame):
+            setting = frame["setting"].str.replace(rf"(, )?{self.settings['table1'].short}", "", regex=True)
+            networks = frame["row"].str.startswith("MLP")
+            frame["setting"] = frame["setting"].where(networks, setting.replace("", "-"))
+        return laid_out(frame, VIEWS["controls"])
 
     def claims(self) -> pd.DataFrame:
         """One line per claim of the papers, by raw figures: what it asks for, and our figure with its verdict for each
