@@ -30,17 +30,17 @@ BIN = Path(sys.executable).parent
 
 
 # Python runs this file first, in every process of the project: it notes the command, and each file that is opened, but
-# for those of the note of a run.
+# for those that say in MLflow what the paper prints.
 OPENED = """
 import os, sys
 log = os.open(os.path.join(os.environ["OPENED"], str(os.getpid())), os.O_WRONLY | os.O_CREAT | os.O_APPEND)
 os.write(log, ("\\0".join(sys.orig_argv[1:]) + "\\n").encode())
-def for_a_note(frame):
-    while frame and not (frame.f_code.co_name == "note" and frame.f_code.co_filename.endswith("running/paper.py")):
+def of_the_paper(frame):
+    while frame and not frame.f_code.co_filename.endswith("running/paper.py"):
         frame = frame.f_back
     return frame
 def note(event, arguments):
-    if event == "open" and isinstance(arguments[0], str) and not for_a_note(sys._getframe()):
+    if event == "open" and isinstance(arguments[0], str) and not of_the_paper(sys._getframe()):
         os.write(log, (os.path.abspath(arguments[0]) + "\\n").encode())
 sys.addaudithook(note)
 """
