@@ -87,7 +87,7 @@ class Models:
 
 
 def judge(claim: Claim, models: Models) -> list[dict]:
-    """One line per split and evaluation (`evaluation`): the measured ratio, the bounds, and the verdict."""
+    """One line per split and evaluation: the measured ratio, the bounds, and the verdict."""
     lines = []
     for split, evaluation in CASES:
         better, than = (

@@ -103,7 +103,8 @@ def agreement(trainings: dict[str, pd.DataFrame], labels: dict[str, str], baseli
                 ours = part[f"{split}_raw"]
                 paper = part[f"paper_{split}"]
                 deviation = np.log(ours / paper).abs()
-                line |= {f"{split}_raw_within_{part}": (deviation <= np.log1p(part / 100)).sum() for part in WITHIN}
+                for per_cent in WITHIN:
+                    line[f"{split}_raw_within_{per_cent}"] = (deviation <= np.log1p(per_cent / 100)).sum()
                 if model == "network":
                     for key, ngram in ngrams.items():
                         bound = paper / rows.loc[ngram, f"paper_{split}"]

@@ -8,7 +8,7 @@ TABLE = 'Models of the table "{table}"; seeds of a network: {seeds}.\n'
 HEAD = """\
 A figure is the perplexity of `than` over that of `better`, less 1, in the geometric mean over seeds. Of several
 models it is about the one whose raw perplexity is lowest on validation, ours here and the paper's there; where it
-says `by each evaluation`, ours by the evaluation that is judged. `raw`: as the models give it, which is what the
+says `by each reading`, ours by the evaluation that is judged. `raw`: as the models give it, which is what the
 papers print; `corrected`: corrected for unseen words, those that training never shows. What a claim asks for follows
 from the papers' printed figures, give or take their rounding; where they print none of validation, those of test stand
 for both. The 95 % intervals resample the texts, both models on the same ones, and hold the spread of the seeds where

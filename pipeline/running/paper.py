@@ -3,6 +3,7 @@
 A stage reads its table only for the note. So neither the table nor this file is among the dependencies of the stage.
 """
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -41,8 +42,13 @@ def printed(folder: Path, name: str) -> dict[str, float]:
 
 def _table(folder: Path) -> dict[str, Any]:
     """The file of conf/table to which a result belongs, with what it takes over; {} if there is none."""
-    file = folder.resolve() / "../../../../conf/table" / f"{table_of(folder)}.yaml"
-    return groups.merged(file) if file.is_file() else {}
+    file = (folder / "../../../../conf/table" / f"{table_of(folder)}.yaml").resolve()
+    return _merged(file) if file.is_file() else {}
+
+
+@cache  # for the many results of a table that are published together
+def _merged(file: Path) -> dict[str, Any]:
+    return groups.merged(file)
 
 
 def model_of(row: str) -> str:
