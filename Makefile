@@ -126,9 +126,9 @@ PUBLISHED := experiments/published/dvc.yaml
 published: ready  ## Table 1 by the published settings, 10 and 20 epochs, after repro
 	{ $(call stages,$(PUBLISHED),train|train10); \
 	  $(call stages,$(PUBLISHED),train_on); \
-	  $(call stages,$(PUBLISHED),mix|mix10); \
+	  $(call stages,$(PUBLISHED),mix|mix10|mix_ngrams); \
 	  dvc repro $(PUBLISHED):report $(PUBLISHED):claims; \
-	} $(COUNTDOWN) $(PUBLISHED) --stages 'train|train10|train_on|mix|mix10|report|claims'
+	} $(COUNTDOWN) $(PUBLISHED) --stages 'train|train10|train_on|mix|mix10|mix_ngrams|report|claims'
 	$(PAGE)
 	@cat reports/answer.md reports/agreement.md reports/comparisons.md
 

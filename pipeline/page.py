@@ -81,6 +81,7 @@ def learning_curves(tables: PageTables, name: str) -> str:
     return figures.curves(
         tables.curves(name).set_index(["name", "seed"]),
         tables.rows[name],
+        training=settings.short,
         same_corpus=settings.same_corpus,
         valid_tokens=counts[SPLIT_TOKENS["valid"]],
     )

@@ -23,7 +23,7 @@ from pipeline.reporting.views import VIEWS, laid_out, markdown
 from pipeline.running import app
 
 WITHIN = (2, 4, 5)  # per cent by which a row may differ from the paper's figure, up or down
-SIZES = ["n", "c", "h", "m"]
+SIZES = ["n", "c", "h", "m", "direct", "mix"]
 
 log = logging.getLogger(__name__)
 
@@ -65,18 +65,20 @@ def main(config: Replication) -> None:
 
 def side_by_side(trainings: dict[str, pd.DataFrame], also: list[str]) -> pd.DataFrame:
     """One line for each row that the paper prints, and for each row in `also`. Columns: raw perplexity on validation
-    and test, the paper's and each training's; and `_raw_over`, ours over the paper's. N-grams have the same figures in
-    the columns of all trainings.
+    and test, the paper's and each training's; and `_raw_over`, ours over the paper's. N-grams, which are estimated in one
+    way alone, stand in the columns of the first training.
 
     trainings: the rows of each training, by the prefix of its columns.
     """
     first = next(iter(trainings.values()))
     rows = first[first["paper_test"].notna() | first.index.isin(also)]
+    networks = rows.index[rows["model"] == "network"]
     columns = {key: rows[key] for key in ("row", *SIZES)}
     for split in table.EVAL_SPLITS:
         columns[f"paper_{split}"] = rows[f"paper_{split}"]
         for prefix, frame in trainings.items():
-            columns[f"{prefix}_{split}_raw"] = frame[f"{split}_raw"].reindex(rows.index)
+            shown = rows.index if frame is first else networks
+            columns[f"{prefix}_{split}_raw"] = frame[f"{split}_raw"].reindex(shown).reindex(rows.index)
             columns[f"{prefix}_{split}_raw_over"] = columns[f"{prefix}_{split}_raw"] / rows[f"paper_{split}"]
     return pd.DataFrame(columns)
 

@@ -100,7 +100,9 @@ def main(config: Report) -> None:
     (out / f"{name}.md").write_text("\n\n".join([*notes, text]) + f"\n{OPTIMISTIC}\n", encoding="utf-8")
     text = "".join((f"\n% {short}\n" if short else "") + latex(view) for _, short, view in views if short is not None)
     (out / f"{name}.tex").write_text("".join(f"% {note}\n" for note in notes) + text, encoding="utf-8")
-    svg = figures.curves(learning, rows, same_corpus=same_corpus, valid_tokens=len(corpus.valid))
+    svg = figures.curves(
+        learning, rows, training=settings.short, same_corpus=same_corpus, valid_tokens=len(corpus.valid)
+    )
     (out / f"{name}.svg").write_text(style.alone(svg), encoding="utf-8")
     write_json(out / "metrics.json", rows[["valid_raw", "test_raw"]].round(4).to_dict("index"))
     log.info("%d rows in %s", len(rows), (out / f"{name}.md").resolve())

@@ -175,12 +175,12 @@ def genres(table: pd.DataFrame, models: dict[str, str]) -> str:
         return style.svg(figure)
 
 
-def curves(curves: pd.DataFrame, rows: pd.DataFrame, same_corpus: bool, valid_tokens: int) -> str:
+def curves(curves: pd.DataFrame, rows: pd.DataFrame, training: str, same_corpus: bool, valid_tokens: int) -> str:
     """Training and validation perplexity by epoch, one line per seed of each network. Where the corpus is the paper's,
     diamonds over the last epoch show the paper's figures; on validation only if the curves are of all its tokens.
 
     curves: indexed by name and seed, with epoch, valid_tokens and the columns of PANELS; rows: as table.build returns
-    them; valid_tokens: of all of validation.
+    them; training: its name, for the title; valid_tokens: of all of validation.
     """
     all_tokens = {"train_perplexity": True, "valid_perplexity": (curves["valid_tokens"] == valid_tokens).all()}
     with style.figure(11, 4.5) as figure:
@@ -208,7 +208,8 @@ def curves(curves: pd.DataFrame, rows: pd.DataFrame, same_corpus: bool, valid_to
             axes.legend(fontsize=9)
             lowest = curves["valid_perplexity"].groupby("name").min()
             best = rows.loc[lowest.idxmin(), "row"]
-            style.put_title(figure, f"{best} comes lowest on validation" if len(lowest) > 1 else best)
+            title = f"{best} has the lowest validation perplexity" if len(lowest) > 1 else best
+            style.put_title(figure, f"{training.capitalize()}: {title}" if training else title)
         return style.svg(figure)
 
 

@@ -10,6 +10,7 @@ import yaml
 
 VIEWS = yaml.safe_load(Path(__file__).with_name("views.yaml").read_text(encoding="utf-8"))
 YES_NO = {True: "yes", False: "no"}
+SIZES = {"n": "n:.0f", "c": "c:.0f", "h": "h:.0f", "m": "m:.0f", "direct": "direct", "mixed": "mix"}  # of a row
 
 
 def laid_out(frame: pd.DataFrame, view: dict[str, str]) -> pd.DataFrame:
@@ -58,24 +59,23 @@ def replication(trainings: dict[str, str]) -> dict[str, str]:
         f"{label}, over the paper": _two_splits(prefix, "_raw_over", ".3f") for prefix, label in trainings.items()
     }
     minutes = {f"{label}, CPU minutes": f"{prefix}_minutes:.0f" for prefix, label in trainings.items()}
-    sizes = {key: f"{key}:.0f" for key in ("n", "c", "h", "m")}
-    return {"row": "row"} | sizes | _perplexities(trainings) | ratios | minutes
+    return {"row": "row"} | SIZES | _perplexities(trainings) | ratios | minutes
 
 
 def answer(trainings: dict[str, str]) -> dict[str, str]:
     """The view of README's table: the paper's perplexities and each training's."""
-    return {"row, validation / test": "row", "n": "n:.0f"} | _perplexities(trainings)
+    return {"validation / test": "row"} | SIZES | _perplexities(trainings)
 
 
 def _perplexities(trainings: dict[str, str]) -> dict[str, str]:
     """The paper's perplexities and each training's, validation / test."""
-    ours = {label: _two_splits(prefix, "_raw", ".1f") for prefix, label in trainings.items()}
+    ours = {f"ours, {label}": _two_splits(prefix, "_raw", ".1f") for prefix, label in trainings.items()}
     return {"the paper": _two_splits("paper", "", "g")} | ours
 
 
 def comparisons(trainings: dict[str, str]) -> dict[str, str]:
     """The view of the comparisons that the paper makes in words."""
-    gains = {label: _two_splits(prefix, "_raw_gain", "+.1%") for prefix, label in trainings.items()}
+    gains = {f"ours, {label}": _two_splits(prefix, "_raw_gain", "+.1%") for prefix, label in trainings.items()}
     return {"gain, validation / test": "comparison", "the paper": _two_splits("paper", "_gain", "+.1%")} | gains
 
 

@@ -88,13 +88,13 @@ class PageTables:
         """Table 1 in short, as text: the paper's perplexities and each training's. And how far ours are from the
         paper's: ours over it, less 1, in the same columns."""
         rows = self.read("answer.csv")
-        view = {"row": "row", "n": "n:.0f"}
+        view = {"row": "row"} | views.SIZES
         view |= {f"the paper|{word}": f"paper_{split}:g" for split, word in EVALUATED.items()}
         off = {}
         for column, label in self.columns.items() if len(rows) else ():
             for split, word in EVALUATED.items():
-                view[f"{label}|{word}"] = f"{column}_{split}_raw"
-                off[f"{label}|{word}"] = rows[f"{column}_{split}_raw_over"] - 1
+                view[f"ours, {label}|{word}"] = f"{column}_{split}_raw"
+                off[f"ours, {label}|{word}"] = rows[f"{column}_{split}_raw_over"] - 1
         return laid_out(rows, view), pd.DataFrame(off)
 
     def comparisons(self) -> pd.DataFrame:
