@@ -65,8 +65,8 @@ def main(config: Replication) -> None:
 
 def side_by_side(trainings: dict[str, pd.DataFrame], also: list[str]) -> pd.DataFrame:
     """One line for each row that the paper prints, and for each row in `also`. Columns: raw perplexity on validation
-    and test, the paper's and each training's; and `_raw_over`, ours over the paper's. N-grams, which are estimated in one
-    way alone, stand in the columns of the first training.
+    and test, the paper's and each training's; and `_raw_over`, ours over the paper's. N-grams, which are estimated in
+    one way alone, stand in the columns of the first training.
 
     trainings: the rows of each training, by the prefix of its columns.
     """

@@ -93,10 +93,10 @@ def test_a_countdown_counts_each_stage_once_and_corrects_its_estimate(monkeypatc
     shown = list(counted(lines, seconds=seconds, jobs=2))
     assert [line for line in shown if line[0] != "["] == lines
     assert [line.strip("[]\n") for line in shown if line[0] == "["] == [
-        "1 of 6 stages; about 8 min left",
-        "2 of 6 stages; about 7 min left",
-        "3 of 6 stages; about 10 min left",
-        "4 of 6 stages; about 7 min left",
+        "1 of 6 stages; about 8 min left, and 1 whose time is not known",
+        "2 of 6 stages; about 7 min left, and 1 whose time is not known",
+        "3 of 6 stages; about 10 min left, and 1 whose time is not known",
+        "4 of 6 stages; about 7 min left, and 1 whose time is not known",
         "5 of 6 stages; about 7 min left",
         "6 of 6 stages; about 4 min left",
         "4 stages ran, 2 were up to date; 17 min",

@@ -74,8 +74,8 @@ def at_most(parts: pd.Series) -> str:
 
 
 def off(whose: str, rows: str) -> list[str]:
-    """By how many per cent a training's rows of Table 1 are below and above the paper's figures, at most, on validation,
-    then on test.
+    """By how many per cent a training's rows of Table 1 are below and above the paper's figures, at most: on
+    validation, then on test.
 
     rows: the beginning of their labels, as a regular expression.
     """

@@ -93,7 +93,9 @@ class Table(Keys):
             for name in models:
                 place = f"{file}{stage}@{self.item}{name}"
                 seeded = {seed: f"{place}-{seed}" for seed in self.seeds}
-                stages[name] = seeded if stage.startswith(("train", "mix")) else {0: "" if stage in self.shown else place}
+                stages[name] = (
+                    seeded if stage.startswith(("train", "mix")) else {0: "" if stage in self.shown else place}
+                )
         for name in (f"{network}-{way}" for network in self.mix.networks for way in self.mix.ways):
             stages[name] = {seed: f"{file}{self.mix.stage}@{self.item}{name}-{seed}" for seed in self.seeds}
         for name in self.also:  # seed 0, or all seeds if it is mixed here
