@@ -33,7 +33,7 @@ def main(config: Replication) -> None:
     registry = read_tables(Path(config.tables))
     reports = Path(config.reports)
     out = Path(config.out)
-    names = {*config.trainings, *(name for control in config.controls.values() for name in control.tables)}
+    names = {*config.trainings}.union(*({control.before, control.after} for control in config.controls.values()))
     rows = {
         name: table.read_rows(reports, settings)
         for name, settings in registry.items()
@@ -56,7 +56,7 @@ def main(config: Replication) -> None:
         ("agreement", agreement(trainings, labels, config.over), VIEWS["agreement"]),
         ("comparisons", comparisons(trainings, config.comparisons), views.comparisons(labels)),
         ("training", training(registry, rows, reports), VIEWS["training"]),
-        ("controls", controls(registry, rows, config.controls), VIEWS["controls"]),
+        ("controls", controls(rows, config.controls), VIEWS["controls"]),
     ):
         frame.to_csv(out / f"{name}.csv", float_format="%.6f")
         (out / f"{name}.md").write_text(markdown(laid_out(frame.reset_index(), view)), encoding="utf-8")
@@ -182,28 +182,25 @@ def training(registry: Tables, rows: dict[str, pd.DataFrame], reports: Path) -> 
     return pd.concat(parts).set_index("table", append=True) if parts else pd.DataFrame()
 
 
-def controls(registry: Tables, rows: dict[str, pd.DataFrame], by_title: dict[str, Control]) -> pd.DataFrame:
-    """The effect of one change at a time: one line per control, row and table, with raw perplexity and the paper's. A
-    row that is missing in one of the control's tables is left out."""
+def controls(rows: dict[str, pd.DataFrame], by_title: dict[str, Control]) -> pd.DataFrame:
+    """What one change does: one line per change and row, with raw perplexity before and after it (`before_<split>`,
+    `after_<split>`), the second over the first, less 1 (`<split>_change`), and the paper's. What is missing in one of
+    the two tables is left out."""
     lines = []
     for title, control in by_title.items():
-        for name in control.rows:
-            tables = [key for key in control.tables if key in rows and name in rows[key].index]
-            for key in tables if len(tables) == len(control.tables) else ():
-                row = rows[key].loc[name]
-                line = {"control": title, "row": table.label(row), "setting": registry[key].short}
-                for split in table.EVAL_SPLITS:
-                    line |= {f"{split}_raw": row[f"{split}_raw"], f"paper_{split}": row[f"paper_{split}"]}
-                lines.append(line)
-    columns = [
-        "control",
-        "row",
-        "setting",
-        *(f"{split}_raw" for split in table.EVAL_SPLITS),
-        "paper_valid",
-        "paper_test",
-    ]
-    return pd.DataFrame(lines, columns=columns).set_index("control")
+        before, after = (rows.get(name, pd.DataFrame()) for name in (control.before, control.after))
+        for name, changed in zip(control.rows, control.changed or control.rows, strict=True):
+            if name not in before.index or changed not in after.index:
+                continue
+            line = {"change": title, "row": table.label(before.loc[name])}
+            for split in table.EVAL_SPLITS:
+                old, new = before.loc[name, f"{split}_raw"], after.loc[changed, f"{split}_raw"]
+                line |= {f"before_{split}": old, f"after_{split}": new, f"{split}_change": new / old - 1}
+                line |= {f"paper_{split}": before.loc[name, f"paper_{split}"]}
+            lines.append(line)
+    kinds = ("before_{}", "after_{}", "{}_change", "paper_{}")
+    columns = [kind.format(split) for kind in kinds for split in table.EVAL_SPLITS]
+    return pd.DataFrame(lines, columns=["change", "row", *columns]).set_index("change")
 
 
 if __name__ == "__main__":

@@ -176,10 +176,19 @@ def test_accents_typed_apart_are_the_same_word(tmp_path):
     text = "Le café. Le cafe\u0301. " * 60
     (tmp_path / "text").write_text(text, encoding="utf-8")
     built = preprocessed(tmp_path)
-    assert set(built.vocabulary) == {"<unk>", "<p>", "<text>", "Le", "café", "."}
+    assert set(built.vocabulary) == {"<unk>", "<text>", "Le", "café", "."}
     for spelled in ("café", "cafe\u0301", "\ufeffcafé"):
         assert Tokeniser(built).words(spelled)[0] == "café"
     assert "cafe\u0301" in preprocessed(tmp_path, "corpus.normalise=false").vocabulary
+
+
+@pytest.mark.parametrize(("text", "marks"), [("It rained. " * 60, []), ("It rained.\n\n" * 60, ["<p>"])])
+def test_a_mark_stands_at_the_end_only_where_training_shows_it(tmp_path, text, marks):
+    """The mark after a single text would be a word of test that no n-gram gives a probability."""
+    (tmp_path / "text").write_text(text)
+    built = preprocessed(tmp_path)
+    assert [built.vocabulary[word] for word in built.test[-1:]] == (marks or ["."])
+    assert "<text>" in built.vocabulary and built.counts["unseen_tokens"]["test"] == 0
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,8 @@ def written(tmp_path):
             "replication",
             *("trainings=[first,second]", "answer=[mlp3,kn5]", "over={best: kn5}", "more=[]"),
             f"comparisons=[{best},{pairs}]",
-            "controls={change: {tables: [second, first], rows: [mlp1]}, later: {tables: [first, none], rows: [mlp1]}}",
+            "controls={change: {before: second, after: first, rows: [mlp1]},"
+            "later: {before: first, after: none, rows: [mlp1]}}",
             *(f"tables={tmp_path}/lists", f"reports={tmp_path}", f"out={tmp_path}", f"timing={tmp_path}/timing.json"),
         )
     )
@@ -84,10 +85,11 @@ def test_the_running_training_perplexity_is_that_of_the_epoch_that_validation_ke
     ]
 
 
-def test_a_control_has_a_line_for_each_of_its_tables_once_all_are_there(written):
+def test_a_control_shows_once_both_tables_are_there(written):
     lines = written("controls")
-    assert lines["setting"].tolist() == ["settings of second", "settings of first"]
-    assert lines["valid_raw"].tolist() == pytest.approx([400, 203.8])
+    assert lines[["change", "row"]].to_numpy().tolist() == [["change", "MLP1"]]
+    assert lines[["before_valid", "after_valid"]].to_numpy().tolist() == [pytest.approx([400, 203.8])]
+    assert lines["valid_change"].item() == pytest.approx(203.8 / 400 - 1)
 
 
 def test_the_short_table_has_the_rows_that_are_named(written):

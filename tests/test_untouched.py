@@ -99,7 +99,7 @@ def small_pipeline(data, folder):
         "answer=[net]",
         "over={kn5: kn5}",
         "comparisons=[{says: best, better: [net, net-mixed], than: [kn5, interpolated3]}]",
-        "controls={all: {tables: [demo], rows: [net, kn5]}}",
+        "controls={all: {before: demo, after: demo, rows: [net], changed: [kn5]}}",
         f"out={folder}/replication",
     )
     assert called | {"claims"} == set(STAGES) - WITHOUT_FIGURES

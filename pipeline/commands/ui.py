@@ -70,10 +70,13 @@ def _addresses(port: int) -> dict[str, str]:
     """The address of each corpus's experiment: the table of its trainings by validation perplexity."""
     try:
         client = tracking.open_store()
-        experiments = {experiment.name: experiment.experiment_id for experiment in client.search_experiments()}
+        found = [experiment for experiment in client.search_experiments() if experiment.name.startswith("nplm-")]
     except Exception as error:  # any store or driver has exceptions of its own
         raise InputError(f"the store of runs can't be opened: {tracking.line(error)}") from error
-    names = sorted((name for name in experiments if name.startswith("nplm-")), key=lambda name: (name != MAIN, name))
+    for experiment in found:
+        tracking.check_place(experiment.artifact_location)
+    experiments = {experiment.name: experiment.experiment_id for experiment in found}
+    names = sorted(experiments, key=lambda name: (name != MAIN, name))
     if not names:
         raise InputError(NO_RUNS)
     for name in names:

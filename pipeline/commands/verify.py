@@ -56,9 +56,9 @@ def compare(rows: pd.DataFrame, committed: pd.DataFrame) -> pd.DataFrame:
     merged = rows.merge(committed, how="outer", left_index=True, right_index=True, suffixes=("", "_committed"))
     lines = []
     for split in ("valid", "test"):
-        value = merged[split]
-        reference = merged[f"{split}_committed"]
-        spread = merged[[f"{split}_sd", f"{split}_sd_committed"]].max(axis=1).fillna(0)
+        value = merged[f"{split}_raw"]
+        reference = merged[f"{split}_raw_committed"]
+        spread = merged[[f"{split}_raw_sd", f"{split}_raw_sd_committed"]].max(axis=1).fillna(0)
         bound = (2 * spread / reference).clip(lower=TOLERANCE)
         difference = value / reference - 1
         columns = {"split": split, "ours": value, "committed": reference, "difference": difference, "bound": bound}

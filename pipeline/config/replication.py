@@ -19,10 +19,12 @@ class Comparison(Keys):
 
 
 class Control(Keys):
-    """A change of the training: the tables and the rows of Table 1 that show its effect."""
+    """One change, and the rows of Table 1 that show its effect."""
 
-    tables: list[Text] = Field(description="tables of conf/table; a row shows where all of them have it")
-    rows: list[Text] = Field(description="models of these tables")
+    before: Text = Field(description="a table of conf/table without the change")
+    after: Text = Field(description="the table with it; the same one where other rows have the change")
+    rows: list[Text] = Field(description="models without the change")
+    changed: list[Text] = Field([], description="the models with it, in the same order; none: those of `rows`")
 
 
 class Replication(Stage):

@@ -4,6 +4,7 @@ how it was made."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -99,14 +100,14 @@ def log_probabilities_of_texts(
 
 def find(name: str, corpus: Corpus, tables: Sequence[Path]) -> tuple[Path, records.Record]:
     """The folder and the record of a model named `mlp1/2`, or `mlp1` for seed 0, in the first of the tables that has
-    it. The paper's name of a row, such as `MLP2`, works too.
+    it. The paper's name of a row, such as `MLP2`, works too, and so does the path of a result's folder.
 
     Raises InputError if no table has the model (the message lists the existing models), or if it is not a model of this
     corpus.
     """
     name = paper.model_of(name)
-    for table in tables:
-        folder = table / (name if "/" in name else f"{name}/0")
+    place = name if "/" in name else f"{name}/0"
+    for folder in (*(table / place for table in tables), Path(name)):
         if (folder / records.FILE).is_file():
             record = records.read(folder)
             records.check_corpus(record, folder, corpus)
@@ -117,9 +118,10 @@ def find(name: str, corpus: Corpus, tables: Sequence[Path]) -> tuple[Path, recor
             return folder, record
     files = (path for table in tables for path in sorted(table.glob(f"*/*/{records.FILE}")))
     models = dict.fromkeys(path.parts[-3] for path in files if records.read(path.parent).stage in STAGES)
+    near = [f"did you mean {', '.join(found)}? "] if (found := get_close_matches(name, models)) else []
     raise InputError(
-        f"no model {name!r} in {', '.join(map(str, tables))}; "
-        f"there are: {', '.join(models) or 'none, run `make repro`'}"
+        f"no model {name!r} in {', '.join(map(str, tables))}; {''.join(near)}"
+        f"there are: {', '.join(models) or 'none, run `make repro`, or give the folder of a result'}"
     )
 
 

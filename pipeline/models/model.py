@@ -72,7 +72,12 @@ class Model:
         return [self.correct(log_p, text) for log_p, text in zip(raw, ids, strict=True)]
 
     def perplexity(self, path: str | Path, tokens: bool = False, raw: bool = False, marks: bool = True) -> float:
-        """The perplexity of the text in a file, over all its words; raw: uncorrected for unseen words."""
+        """The perplexity of the text in a file, over all its words; raw: uncorrected for unseen words.
+
+        Raises InputError if there is no such file.
+        """
+        if not Path(path).is_file():
+            raise InputError(f"{str(path)[:60]!r} is no file; `score` takes a text itself")
         scored = self.score(Path(path).read_text("utf-8-sig", errors="surrogateescape"), tokens, marks)
         return evaluation.perplexity(scored["raw" if raw else "log_probability"].to_numpy())
 

@@ -254,25 +254,36 @@ def store_lock() -> FileLock:
 
 def open_experiment(client: "MlflowClient", data: Path, ending: str = "") -> str:
     """The id of a corpus's experiment, which is created if it does not exist. Runs of killed processes are ended.
-    Raises InputError if the checkout was moved or copied, since the store would write into the files of the old
-    place. ending: of the experiment's name, such as SEARCHES."""
+    Raises InputError as check_place does. ending: of the experiment's name, such as SEARCHES."""
     name = experiment_name(data) + ending
     file = sqlite_file()
-    artifacts = (file.parent / "mlartifacts").as_uri() if file else None  # MLflow's default is below the current folder
+    artifacts = _artifacts(file) if file else None  # MLflow's default is below the current folder
     with store_lock():
         experiment = client.get_experiment_by_name(name)
         experiment = experiment or client.get_experiment(client.create_experiment(name, artifacts))
-    location = experiment.artifact_location
-    if file and location != artifacts and location.endswith("/mlartifacts"):
-        raise InputError(
-            f"{file} came here from {unquote(location.removeprefix('file://'))}, as does a checkout that was moved or "
-            "copied: `rm mlflow.db && make publish` builds it again from the results"
-        )
+    check_place(experiment.artifact_location)
     for run in client.search_runs([experiment.experiment_id], "status = 'RUNNING'"):
         # The status is read again, since the process may have ended its run after the search.
         if _has_ended(run.data.tags.get(PROCESS, "")) and client.get_run(run.info.run_id).info.status == "RUNNING":
             client.set_terminated(run.info.run_id, "KILLED")
     return experiment.experiment_id
+
+
+def check_place(artifact_location: str) -> None:
+    """Raises InputError if the checkout was moved or copied, since the store would write into the files of the old
+    place. artifact_location: of an experiment."""
+    file = sqlite_file()
+    if file and artifact_location != _artifacts(file) and artifact_location.endswith("/mlartifacts"):
+        raise InputError(
+            f"{file} came here from {unquote(artifact_location.removeprefix('file://'))}, as does a checkout that was "
+            "moved or copied: `rm mlflow.db && make publish` builds it again from the results of the pipeline; runs of "
+            "outputs/ and multirun/ keep their files, but are not in it then"
+        )
+
+
+def _artifacts(file: Path) -> str:
+    """The address of the folder for the files of runs, beside the file of the store."""
+    return (file.parent / "mlartifacts").as_uri()
 
 
 def experiment_name(data: Path) -> str:

@@ -101,15 +101,6 @@ class PageTables:
         """The comparisons that the paper makes in words."""
         return laid_out(self.read("comparisons.csv"), views.comparisons(self.columns))
 
-    def controls(self) -> pd.DataFrame:
-        """What one change does; n-grams, as no network, have no training among their settings."""
-        frame = self.read("controls.csv")
-        if len(frame):
-            setting = frame["setting"].str.replace(rf"(, )?{self.settings['table1'].short}", "", regex=True)
-            networks = frame["row"].str.startswith("MLP")
-            frame["setting"] = frame["setting"].where(networks, setting.replace("", "-"))
-        return laid_out(frame, VIEWS["controls"])
-
     def claims(self) -> pd.DataFrame:
         """One line per claim of the papers, by raw figures: what it asks for, and our figure with its verdict for each
         training. Claims of tables beyond Table 1 stand in the column of the training that they share, the last."""

@@ -104,6 +104,11 @@ def _read(corpus: CorpusSettings, watch: Watcher) -> tuple[repeats.Stream, dict[
                 "meant, set corpus.expected=null"
             )
     type_list, codes = types.coded()
+    for mark in reversed(marks):
+        # A mark that stands only at the end, such as that of a single text, is left out: training never shows it.
+        if type_list[codes[-1]] == mark and np.count_nonzero(codes == codes[-1]) == 1:
+            codes = codes[:-1]
+            ends[-1] -= 1
     return repeats.Stream(types=type_list, codes=codes, names=names, ends=np.array(ends)), measured
 
 
