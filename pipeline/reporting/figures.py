@@ -208,7 +208,7 @@ def curves(curves: pd.DataFrame, rows: pd.DataFrame, training: str, same_corpus:
             axes.legend(fontsize=9)
             lowest = curves["valid_perplexity"].groupby("name").min()
             best = rows.loc[lowest.idxmin(), "row"]
-            title = f"{best} has the lowest validation perplexity" if len(lowest) > 1 else best
+            title = f"{best} is lowest on validation" if len(lowest) > 1 else best
             style.put_title(figure, f"{training.capitalize()}: {title}" if training else title)
         return style.svg(figure)
 
