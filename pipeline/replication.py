@@ -66,19 +66,21 @@ def main(config: Replication) -> None:
 def side_by_side(trainings: dict[str, pd.DataFrame], also: list[str]) -> pd.DataFrame:
     """One line for each row that the paper prints, and for each row in `also`. Columns: raw perplexity on validation
     and test, the paper's and each training's; and `_raw_over`, ours over the paper's. N-grams, which are estimated in
-    one way alone, stand in the columns of the first training.
+    one way alone, stand in the columns of the first training. Their figures are the last one's, of the table that
+    `make repro` makes.
 
     trainings: the rows of each training, by the prefix of its columns.
     """
-    first = next(iter(trainings.values()))
+    frames = list(trainings.values())
+    first, last = frames[0], frames[-1]
     rows = first[first["paper_test"].notna() | first.index.isin(also)]
-    networks = rows.index[rows["model"] == "network"]
     columns = {key: rows[key] for key in ("row", *SIZES)}
     for split in table.EVAL_SPLITS:
         columns[f"paper_{split}"] = rows[f"paper_{split}"]
         for prefix, frame in trainings.items():
-            shown = rows.index if frame is first else networks
-            columns[f"{prefix}_{split}_raw"] = frame[f"{split}_raw"].reindex(shown).reindex(rows.index)
+            shown = frame[frame["model"] == "network"]
+            shown = pd.concat([shown, last[last["model"] == "ngram"]]) if frame is first else shown
+            columns[f"{prefix}_{split}_raw"] = shown[f"{split}_raw"].reindex(rows.index)
             columns[f"{prefix}_{split}_raw_over"] = columns[f"{prefix}_{split}_raw"] / rows[f"paper_{split}"]
     return pd.DataFrame(columns)
 
@@ -112,7 +114,8 @@ def agreement(trainings: dict[str, pd.DataFrame], labels: dict[str, str], baseli
                         bound = paper / rows.loc[ngram, f"paper_{split}"]
                         line[f"{split}_raw_match_{key}"] = (ours / rows.loc[ngram, f"{split}_raw"] <= bound).sum()
             lines.append(line)
-    counts = pd.DataFrame(lines).drop_duplicates("rows").set_index("rows")  # n-grams are the same in all trainings
+    # N-grams are the same in all trainings; the last one's are those of `make repro`.
+    counts = pd.DataFrame(lines).drop_duplicates("rows", keep="last").set_index("rows")
     return counts.astype(dict.fromkeys(counts.columns.drop("training"), "Int64"))
 
 
