@@ -82,8 +82,8 @@ def counted(lines: Iterable[str], seconds: Mapping[str, float], jobs: int) -> It
         pace = elapsed / done if done and len(begun) > jobs else 1 / jobs  # seconds now for one of the earlier run
         number = len(seconds) - len(waiting)
         unknown = sum(not seconds[name] for name in waiting)
-        more = f", and {unknown} whose time is not known" if unknown else ""
-        yield f"[{number} of {len(seconds)} stages; about {_minutes(ahead * pace)} left{more}]\n"
+        addition = f", and {unknown} whose time is not known" if unknown else ""
+        yield f"[{number} of {len(seconds)} stages; about {_minutes(ahead * pace)} left{addition}]\n"
     yield f"[{len(begun)} stages ran, {len(skipped)} were up to date; {_minutes(time.monotonic() - start)}]\n"
 
 

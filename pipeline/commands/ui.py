@@ -70,19 +70,19 @@ def _addresses(port: int) -> dict[str, str]:
     """The address of each corpus's experiment: the table of its trainings by validation perplexity."""
     try:
         client = tracking.open_store()
-        found = [experiment for experiment in client.search_experiments() if experiment.name.startswith("nplm-")]
+        experiments = [experiment for experiment in client.search_experiments() if experiment.name.startswith("nplm-")]
     except Exception as error:  # any store or driver has exceptions of its own
         raise InputError(f"the store of runs can't be opened: {tracking.line(error)}") from error
-    for experiment in found:
+    for experiment in experiments:
         tracking.check_place(experiment.artifact_location)
-    experiments = {experiment.name: experiment.experiment_id for experiment in found}
-    names = sorted(experiments, key=lambda name: (name != MAIN, name))
+    ids = {experiment.name: experiment.experiment_id for experiment in experiments}
+    names = sorted(ids, key=lambda name: (name != MAIN, name))
     if not names:
         raise InputError(NO_RUNS)
     for name in names:
-        client.set_experiment_tag(experiments[name], f"mlflow.sharedViewState.{KEY}", json.dumps(VIEW))
+        client.set_experiment_tag(ids[name], f"mlflow.sharedViewState.{KEY}", json.dumps(VIEW))
     view = urlencode({"workflowType": "machine_learning", "viewStateShareKey": KEY})
-    return {name: f"http://{HOST}:{port}/#/experiments/{experiments[name]}/runs?{view}" for name in names}
+    return {name: f"http://{HOST}:{port}/#/experiments/{ids[name]}/runs?{view}" for name in names}
 
 
 def _check_free(port: int) -> None:

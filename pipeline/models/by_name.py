@@ -118,9 +118,10 @@ def find(name: str, corpus: Corpus, tables: Sequence[Path]) -> tuple[Path, recor
             return folder, record
     files = (path for table in tables for path in sorted(table.glob(f"*/*/{records.FILE}")))
     models = dict.fromkeys(path.parts[-3] for path in files if records.read(path.parent).stage in STAGES)
-    near = [f"did you mean {', '.join(found)}? "] if (found := get_close_matches(name, models)) else []
+    similar = get_close_matches(name, models)
+    question = f"did you mean {', '.join(similar)}? " if similar else ""
     raise InputError(
-        f"no model {name!r} in {', '.join(map(str, tables))}; {''.join(near)}"
+        f"no model {name!r} in {', '.join(map(str, tables))}; {question}"
         f"there are: {', '.join(models) or 'none, run `make repro`, or give the folder of a result'}"
     )
 
