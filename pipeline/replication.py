@@ -187,8 +187,8 @@ def training(registry: Tables, rows: dict[str, pd.DataFrame], reports: Path) -> 
 
 def controls(rows: dict[str, pd.DataFrame], by_title: dict[str, Control]) -> pd.DataFrame:
     """What one change does: one line per change and row, with raw perplexity before and after it (`before_<split>`,
-    `after_<split>`), the second over the first, less 1 (`<split>_change`), and the paper's. What is missing in one of
-    the two tables is left out."""
+    `after_<split>`), a mean over `before_seeds` and `after_seeds`; the second over the first, less 1
+    (`<split>_change`); and the paper's. What is missing in one of the two tables is left out."""
     lines = []
     for title, control in by_title.items():
         before, after = (rows.get(name, pd.DataFrame()) for name in (control.before, control.after))
@@ -196,6 +196,7 @@ def controls(rows: dict[str, pd.DataFrame], by_title: dict[str, Control]) -> pd.
             if name not in before.index or changed not in after.index:
                 continue
             line = {"change": title, "row": table.label(before.loc[name])}
+            line |= {"before_seeds": before.loc[name, "seeds"], "after_seeds": after.loc[changed, "seeds"]}
             for split in table.EVAL_SPLITS:
                 old, new = before.loc[name, f"{split}_raw"], after.loc[changed, f"{split}_raw"]
                 line |= {f"before_{split}": old, f"after_{split}": new, f"{split}_change": new / old - 1}
@@ -203,7 +204,7 @@ def controls(rows: dict[str, pd.DataFrame], by_title: dict[str, Control]) -> pd.
             lines.append(line)
     kinds = ("before_{}", "after_{}", "{}_change", "paper_{}")
     columns = [kind.format(split) for kind in kinds for split in table.EVAL_SPLITS]
-    return pd.DataFrame(lines, columns=["change", "row", *columns]).set_index("change")
+    return pd.DataFrame(lines, columns=["change", "row", "before_seeds", "after_seeds", *columns]).set_index("change")
 
 
 if __name__ == "__main__":

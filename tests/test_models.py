@@ -56,13 +56,15 @@ def test_a_model_is_taken_from_the_first_folder_that_has_it(results, few, tmp_pa
     Record("ngram", "kn3", 0, {}, "d" * 64).write(tmp_path / "kn4" / "0")
     assert by_name.find("kn3", corpus, [tmp_path, table1])[0] == tmp_path / "kn3" / "0"
     assert by_name.find("kn3/0", corpus, [table1, tmp_path])[0] == table1 / "kn3" / "0"
+    assert by_name.find(str(tmp_path / "kn3" / "0"), corpus, [table1])[0] == tmp_path / "kn3" / "0"
     assert by_name.find("MLP9/1", corpus, [table1]) == by_name.find("mlp9/1", corpus, [table1])
     assert (paper.model_of("mlp2/1"), paper.model_of("MLP10")) == ("mlp1-mixed/1", "mlp9-mixed")
     assert paper.model_of("Kneser-Ney back-off") == "Kneser-Ney back-off", "several rows"
     faults = {
         "kn5": "of the stage shortlist",
         "kn4": "another corpus",
-        "mlp7": "no model 'mlp7' .* there are: kn3, kn4$",
+        "mlp7": "no model 'mlp7' .*; there are: kn3, kn4$",
+        "k3": "did you mean kn3",
     }
     for name, why in faults.items():
         with pytest.raises(InputError, match=why):
