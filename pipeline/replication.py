@@ -33,7 +33,8 @@ def main(config: Replication) -> None:
     registry = read_tables(Path(config.tables))
     reports = Path(config.reports)
     out = Path(config.out)
-    names = {*config.trainings}.union(*({control.before, control.after} for control in config.controls.values()))
+    compared = [{control.before, control.after} for control in config.controls.values()]
+    names = {*config.trainings, *config.counted}.union(*compared)
     rows = {
         name: table.read_rows(reports, settings)
         for name, settings in registry.items()
@@ -44,6 +45,7 @@ def main(config: Replication) -> None:
     trainings = {prefixes[name]: rows[name] for name in tables}
     labels = {prefixes[name]: registry[name].short for name in tables}
     table1 = side_by_side(trainings, config.more)
+    counted = {name: rows[name] for name in config.counted if name in rows}
     costs_of_items = costs.read(reports / "costs.csv")
     for name in tables:
         earlier_minutes = costs.minutes(costs_of_items, registry[name].continues)
@@ -53,7 +55,7 @@ def main(config: Replication) -> None:
     for name, frame, view in (
         ("replication", table1, views.replication(labels)),
         ("answer", table1.loc[config.answer], views.answer(labels)),
-        ("agreement", agreement(trainings, labels, config.over), VIEWS["agreement"]),
+        ("agreement", agreement(counted, registry, config.over), VIEWS["agreement"]),
         ("comparisons", comparisons(trainings, config.comparisons), views.comparisons(labels)),
         ("training", training(registry, rows, reports), VIEWS["training"]),
         ("controls", controls(rows, config.controls), VIEWS["controls"]),
@@ -85,24 +87,24 @@ def side_by_side(trainings: dict[str, pd.DataFrame], also: list[str]) -> pd.Data
     return pd.DataFrame(columns)
 
 
-def agreement(trainings: dict[str, pd.DataFrame], labels: dict[str, str], baselines: dict[str, str]) -> pd.DataFrame:
-    """How many rows agree with the paper: one line for each training's networks and mixtures, one for the n-grams.
+def agreement(tables: dict[str, pd.DataFrame], registry: Tables, baselines: dict[str, str]) -> pd.DataFrame:
+    """How many rows agree with the paper: one line for each table's networks and mixtures, one for the n-grams.
 
     - `<split>_raw_within_<per cent>`: rows within so many per cent (p) of the paper's figure: ours over it lies between
       1 / (1 + p / 100) and 1 + p / 100;
     - `<split>_raw_match_<n-gram>`: networks and mixtures whose ratio to that n-gram matches or beats the paper's;
     - `of`: rows in total.
 
-    labels: of the trainings; baselines: our n-grams, by the name in their columns.
+    tables: their rows, by name; baselines: our n-grams, by the name in their columns.
     """
     lines = []
-    for prefix, rows in trainings.items():
+    for name, rows in tables.items():
         ngrams = {key: ngram for key, ngram in baselines.items() if ngram in rows.index}
         printed_rows = rows[rows["paper_test"].notna()]
         for model in ("network", "ngram"):
             part = printed_rows[printed_rows["model"] == model]
-            label = f"networks and mixtures, {labels[prefix]}" if model == "network" else "n-grams"
-            line = {"training": prefix if model == "network" else "", "rows": label, "of": len(part)}
+            label = f"networks and mixtures, {registry[name].short}" if model == "network" else "n-grams"
+            line = {"table": name if model == "network" else "", "rows": label, "of": len(part)}
             for split in table.EVAL_SPLITS:
                 ours = part[f"{split}_raw"]
                 paper = part[f"paper_{split}"]
@@ -114,9 +116,9 @@ def agreement(trainings: dict[str, pd.DataFrame], labels: dict[str, str], baseli
                         bound = paper / rows.loc[ngram, f"paper_{split}"]
                         line[f"{split}_raw_match_{key}"] = (ours / rows.loc[ngram, f"{split}_raw"] <= bound).sum()
             lines.append(line)
-    # N-grams are the same in all trainings; the last one's are those of `make repro`.
+    # N-grams are the same in all tables; the last one's are those of `make repro`.
     counts = pd.DataFrame(lines).drop_duplicates("rows", keep="last").set_index("rows")
-    return counts.astype(dict.fromkeys(counts.columns.drop("training"), "Int64"))
+    return counts.astype(dict.fromkeys(counts.columns.drop("table"), "Int64"))
 
 
 def comparisons(trainings: dict[str, pd.DataFrame], paper_comparisons: list[Comparison]) -> pd.DataFrame:

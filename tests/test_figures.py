@@ -123,6 +123,11 @@ FIGURES = {
             for end in ends("cased-published/cased-published.csv", "model == 'network'", split)
         ]
     ),
+    "lower-case": lambda: [
+        written(100 * abs(lowered[f"{split}_change"].agg(end)), ".1f")
+        for lowered in [read("controls.csv", "change == 'lower case, published settings'")]
+        for split, end in (("valid", "max"), ("valid", "min"), ("test", "min"))
+    ],
     "bars": lambda: [
         cell
         for name in ("lstm", "everything", "everything-adapting", "transformer")

@@ -42,7 +42,7 @@ def written(tmp_path):
     replication.main(
         settings(
             "replication",
-            *("trainings=[first,second]", "answer=[mlp3,kn5]", "over={best: kn5}", "more=[]"),
+            *("trainings=[first,second]", "counted=[first,second]", "answer=[mlp3,kn5]", "over={best: kn5}", "more=[]"),
             f"comparisons=[{best},{pairs}]",
             "controls={change: {before: second, after: first, rows: [mlp1]},"
             "later: {before: first, after: none, rows: [mlp1]}}",

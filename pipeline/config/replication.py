@@ -31,6 +31,7 @@ class Replication(Stage):
     """conf/replication.yaml."""
 
     trainings: list[Text] = Field(min_length=1, description="tables whose networks stand side by side")
+    counted: list[Text] = Field(description="tables of which is counted how many rows agree with the paper's")
     answer: list[Text] = Field(description="rows of the short table")
     over: dict[str, Text] = Field(description="n-grams to which ratios are counted, by what their columns are called")
     comparisons: list[Comparison] = Field(description="that the paper makes in words")
