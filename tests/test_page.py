@@ -119,28 +119,35 @@ def test_each_claim_is_one_line_with_the_verdicts_of_each_training(written):
             assert [cell.rpartition(", ")[2] for cell in row[place : place + 2]] == lines["holds"].tolist(), says
 
 
-def test_a_long_table_shows_some_rows_and_unfolds_and_figures_have_colours():
+def test_a_long_table_can_be_unfolded_and_figures_have_colours():
     view = pd.DataFrame({"row": [f"<{n}>" for n in range(SHOWN + 1)], "ours|test": "1.0 ± 0.1 (0.9 to 1.1), yes"})
-    first, rest = render(view, "Title").split("<details>")
-    assert first.count('scope="row"') == SHOWN and rest.count('scope="row"') == SHOWN + 1 and "&lt;3&gt;" in first
-    assert first.count("var(--good)") == SHOWN and "1.0\u00a0±\u00a00.1 (0.9\u00a0to\u00a01.1), yes" in first
+    long = render(view, "Title")
+    assert (
+        '<div class="long">' in long and f"All {SHOWN + 1} rows" in long and "details" not in render(view[1:], "Title")
+    )
+    assert long.count("var(--good)") == SHOWN + 1 and "1.0\u00a0±\u00a00.1 (0.9\u00a0to\u00a01.1), yes" in long
+    assert long.count('scope="row"') == SHOWN + 1 and "&lt;3&gt;" in long
     coloured = render(view, "Title", off=pd.DataFrame({"ours|test": [0.25, -0.5]}))
     assert "--off: 0.250; --tone: var(--above)" in coloured and "--off: 0.500; --tone: var(--below)" in coloured
     assert render(view[:0], "Title") == ""
 
 
 # What axe finds on a screen, with all folds open; the width of the page; the bottom of the answer; the smallest text of
-# a figure, in pixels of the screen; how far tables reach to the right; and which training's table is shown.
+# a figure, in pixels of the screen; how far tables reach to the right; which training's table is shown; rows of the
+# first long table that are shown, folded and unfolded.
 LOOK = """
 const [paper, done] = arguments, bottom = document.querySelector('#first').getBoundingClientRect().bottom;
 const shown = [1, 2].map(n => document.querySelector(`.training-${n}`).getBoundingClientRect().height > 0);
 const size = text => parseFloat(getComputedStyle(text).fontSize) * text.getScreenCTM().a;
 const text = Math.min(...[...document.querySelectorAll('figure text')].map(size).filter(size => size > 0));
+const lines = [...document.querySelector('.long').querySelectorAll('tbody tr')];
+const rows = () => lines.filter(row => row.offsetHeight).length;
+const folded = rows();
 document.querySelectorAll('details').forEach(fold => fold.open = true);
 const right = Math.max(...[...document.querySelectorAll('table')].map(table => table.getBoundingClientRect().right));
 const found = paper ? Promise.resolve({violations: []}) : axe.run();
 found.then(found => done({violations: found.violations.map(rule => [rule.id, rule.nodes[0].html]), bottom,
-    shown, text, right, width: document.documentElement.scrollWidth}));
+    shown, text, right, rows: [folded, rows()], width: document.documentElement.scrollWidth}));
 """
 
 
@@ -171,6 +178,7 @@ def test_in_a_browser_it_is_accessible_quiet_and_fits(written, tmp_path):
             assert seen["violations"] == [] and seen["width"] <= width, (media or width, seen)
             assert seen["text"] >= (6 if media else 8), "the smallest text of a figure is legible"
             assert seen["bottom"] <= 900 or width < 1280, "the first window holds the answer, Table 1 and the caveats"
+            assert seen["rows"][0] == SHOWN < seen["rows"][1] or media == "print", seen
             assert seen["shown"] == [True, media == "print"] and (seen["right"] <= width or media != "print"), seen
         browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": []})
         browser.execute_script("document.querySelector('label[for=training-2]').click()")

@@ -6,7 +6,7 @@ import pandas as pd
 from great_tables import GT, html, loc, style
 from markupsafe import Markup, escape
 
-SHOWN = 10  # rows of a longer table that are shown until a reader unfolds it
+SHOWN = 10  # rows of a longer table that are shown until a reader unfolds it, by page.css
 WORDS = r"[^\W\d]|[^(]{20}"  # begins a cell of words, not of figures
 LINK = '<a href="{0}">{0}</a>'
 UNBROKEN = r" ± |\([^()]{,24}\)"  # parts of a cell that stay on one line
@@ -25,11 +25,10 @@ def render(view: pd.DataFrame, title: str, file: str = "", note: str = "", off: 
     name = re.sub(r"\W+", "-", title).strip("-").lower()
     sources = [text for text in (note, f"CSV: {LINK.format(escape(file))}" if file else "") if text]
     whole = _html(view, name=name, title=title, sources=sources, off=off)
-    if len(view) <= SHOWN or off is not None:
-        return Markup(f"\n\n{whole}\n\n")  # blank lines around HTML, none in it, so that it can stand in Markdown
-    first = _html(view[:SHOWN], name=f"{name}-first", title=title, sources=sources, off=None)
-    summary = f"All {len(view)} rows: {escape(title)}"
-    return Markup(f'\n\n<div class="first">{first}</div><details><summary>{summary}</summary>{whole}</details>\n\n')
+    if len(view) > SHOWN and off is None:
+        summary = f"All {len(view)} rows: {escape(title)}"
+        whole = Markup(f'<div class="long">{whole}</div><details><summary>{summary}</summary></details>')
+    return Markup(f"\n\n{whole}\n\n")  # blank lines around HTML, none in it, so that it can stand in Markdown
 
 
 def _html(view: pd.DataFrame, name: str, title: str, sources: list[str], off: pd.DataFrame | None) -> Markup:
