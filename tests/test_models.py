@@ -5,6 +5,7 @@ import io
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -71,6 +72,16 @@ def test_a_model_is_taken_from_the_first_folder_that_has_it(results, few, tmp_pa
             by_name.find(name, corpus, [tmp_path])
     with pytest.raises(InputError, match=r"there are: none, run `make repro`"):
         by_name.find("kn3", corpus, [tmp_path / "nowhere"])
+
+
+def test_a_mixture_has_the_components_of_its_own_table(results, few, tmp_path):
+    """A mixture named by its folder, such as one of `make published`, takes no network from another table."""
+    corpus = read_corpus(few)
+    mixture, network, trigram = by_name.folders("mlp9-mixed", corpus, tables(results)).values()
+    copies = [tmp_path / folder.parent.name / folder.name for folder in (mixture, network)]
+    for folder, copy in zip((mixture, network), copies, strict=True):
+        shutil.copytree(folder, copy)
+    assert [*by_name.folders(str(copies[0]), corpus, tables(results)).values()] == [*copies, trigram]
 
 
 @pytest.fixture

@@ -131,8 +131,14 @@ def folders(name: str, corpus: Corpus, tables: Sequence[Path]) -> dict[str, Path
     folder, record = find(name, corpus, tables)
     folders_by_name = {name: folder}
     for component in record.config["mix"]["components"] if record.stage == "mix" else []:
-        folders_by_name |= folders(component, corpus, tables)
+        folders_by_name |= folders(component, corpus, tables_of_components(folder, tables))
     return folders_by_name
+
+
+def tables_of_components(mixture: Path, tables: Sequence[Path]) -> list[Path]:
+    """The tables in which a mixture's components are looked for: first its own, as stages of one table mix its models
+    before those of other tables."""
+    return [mixture.parent.parent, *tables]
 
 
 def load(name: str, corpus: Corpus, tables: Sequence[Path], clusters: Path) -> LanguageModel:
@@ -148,6 +154,7 @@ def load(name: str, corpus: Corpus, tables: Sequence[Path], clusters: Path) -> L
     if record.stage == "ngram":
         return ngrams.fit(NgramModel.model_validate(record.config["ngram"]), corpus, clusters)
     components = record.config["mix"]["components"]
+    tables = tables_of_components(folder, tables)
     models = [load(component, corpus, tables=tables, clusters=clusters) for component in components]
     return _mixture(models, names=components, file=folder / "weights.json", corpus=corpus)
 
