@@ -58,7 +58,7 @@ def main(config: Replication) -> None:
         ("agreement", agreement(counted, registry, config.over), VIEWS["agreement"]),
         ("comparisons", comparisons(trainings, config.comparisons), views.comparisons(labels)),
         ("training", training(registry, rows, reports), VIEWS["training"]),
-        ("controls", controls(rows, config.controls), VIEWS["controls"]),
+        ("controls", controls(rows, registry, config.controls, reports), VIEWS["controls"]),
     ):
         frame.to_csv(out / f"{name}.csv", float_format="%.6f")
         (out / f"{name}.md").write_text(markdown(laid_out(frame.reset_index(), view)), encoding="utf-8")
@@ -187,26 +187,35 @@ def training(registry: Tables, rows: dict[str, pd.DataFrame], reports: Path) -> 
     return pd.concat(parts).set_index("table", append=True) if parts else pd.DataFrame()
 
 
-def controls(rows: dict[str, pd.DataFrame], by_title: dict[str, Control]) -> pd.DataFrame:
+def controls(
+    rows: dict[str, pd.DataFrame], registry: Tables, by_title: dict[str, Control], reports: Path
+) -> pd.DataFrame:
     """What one change does: one line per change and row, with raw perplexity before and after it (`before_<split>`,
-    `after_<split>`), a mean over `before_seeds` and `after_seeds`; the second over the first, less 1
+    `after_<split>`), both means over the `seeds` that the two have in common; the second over the first, less 1
     (`<split>_change`); and the paper's. What is missing in one of the two tables is left out."""
+    by_seed = {
+        name: pd.read_csv((reports / registry[name].csv).with_name("seeds.csv"), index_col=["name", "seed"])
+        for name in {control.before for control in by_title.values()} | {control.after for control in by_title.values()}
+        if name in rows
+    }
     lines = []
     for title, control in by_title.items():
-        before, after = (rows.get(name, pd.DataFrame()) for name in (control.before, control.after))
+        before, after = (by_seed.get(name, pd.DataFrame()) for name in (control.before, control.after))
         for name, changed in zip(control.rows, control.changed or control.rows, strict=True):
             if name not in before.index or changed not in after.index:
                 continue
-            line = {"change": title, "row": table.label(before.loc[name])}
-            line |= {"before_seeds": before.loc[name, "seeds"], "after_seeds": after.loc[changed, "seeds"]}
+            pair = before.loc[name], after.loc[changed]
+            both = pd.merge(*pair, left_index=True, right_index=True, suffixes=("_before", "_after"))
+            means = both.mean()
+            line = {"change": title, "row": table.label(rows[control.before].loc[name]), "seeds": len(both)}
             for split in table.EVAL_SPLITS:
-                old, new = before.loc[name, f"{split}_raw"], after.loc[changed, f"{split}_raw"]
+                old, new = means[f"{split}_raw_before"], means[f"{split}_raw_after"]
                 line |= {f"before_{split}": old, f"after_{split}": new, f"{split}_change": new / old - 1}
-                line |= {f"paper_{split}": before.loc[name, f"paper_{split}"]}
+                line |= {f"paper_{split}": rows[control.before].loc[name, f"paper_{split}"]}
             lines.append(line)
     kinds = ("before_{}", "after_{}", "{}_change", "paper_{}")
     columns = [kind.format(split) for kind in kinds for split in table.EVAL_SPLITS]
-    return pd.DataFrame(lines, columns=["change", "row", "before_seeds", "after_seeds", *columns]).set_index("change")
+    return pd.DataFrame(lines, columns=["change", "row", "seeds", *columns]).set_index("change")
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from pipeline.core.common.errors import InputError
 from pipeline.core.common.stream import SPLITS
 from pipeline.data.corpus import read_corpus
 from pipeline.data.files import read_json, write_json
+from pipeline.data.predictions import read_metrics
 from pipeline.reporting import figures, intervals, resampling, style, table
 from pipeline.reporting.views import VIEWS, laid_out, latex, markdown
 from pipeline.running import app
@@ -47,9 +48,9 @@ log = logging.getLogger(__name__)
 
 
 def main(config: Report) -> None:
-    """Writes <name>.csv, .md, .tex and .svg, <name>-ratios.csv, extra.csv, intervals.csv, stream.csv, curves.csv where
-    networks were trained, genres.csv where the corpus has genres, removed.csv where repeated sentences were left out of
-    it, and classes.csv and .md where clusters are given, into config.out."""
+    """Writes <name>.csv, .md, .tex and .svg, <name>-ratios.csv, extra.csv, seeds.csv, intervals.csv, stream.csv into
+    config.out. And curves.csv where networks were trained, genres.csv where the corpus has genres, removed.csv where
+    repeated sentences were left out of it, classes.csv and .md where clusters are given."""
     corpus = read_corpus(config.data)
     settings = config.table
     name = config.name
@@ -68,6 +69,7 @@ def main(config: Report) -> None:
     for file, frame, options in (
         (name, main_rows.round(4), {}),
         ("extra", extra.round(4), {}),
+        ("seeds", seeds_of(settings), {"float_format": "%.4f"}),
         ("intervals", spread, {"float_format": "%.5f"}),
         ("stream", stream(counts), {"index": False}),
         ("curves", learning, {"float_format": "%.6g"}),
@@ -135,6 +137,18 @@ def views_of(
         views.append((title, short, laid_out(part.rename(columns=INTERVALS), VIEWS["ratios"])))
     for title, short, view in views:
         yield title, short, view if compares else view.loc[:, (view != "").any()]
+
+
+def seeds_of(settings: Table) -> pd.DataFrame:
+    """Perplexities of each seed of each model, one line each, indexed by name and seed: of `raw` and `corrected` on
+    validation and test."""
+    columns = [f"{split}_{key}" for split in table.EVAL_SPLITS for key in ("raw", "corrected")]
+    lines = [
+        {"name": name, "seed": seed} | {column: read_metrics(folder)[column] for column in columns}
+        for name, seeds in settings.names.items()
+        for seed, folder in zip(seeds, table.folders_of(settings, name), strict=True)
+    ]
+    return pd.DataFrame(lines).set_index(["name", "seed"])
 
 
 def curves(settings: Table) -> pd.DataFrame:

@@ -15,8 +15,8 @@ for both. The 95 % intervals resample the texts, both models on the same ones, a
 there are several. `yes`: the whole interval lies within what is asked for; `no`: the whole of it outside; `open`:
 neither. `one seed`: the interval does not hold the spread of the seeds, so another seed may change the verdict. The
 verdicts are not adjusted for their number. Validation figures are optimistic: recipe, stopping and weights were
-chosen there. The claims were worded anew on 2026-11-23, when their figures were known; docs/results.md shows what
-that changed.
+chosen there. The claims were worded anew on 2026-11-23, and five of Table 1 got other n-grams on 2026-11-29, when
+their figures were known; docs/results.md, "Claims", says more.
 """
 CURVES = """\
 Read off learning curves: validation perplexity on the tokens that early stopping reads, one seed, no interval. Where
