@@ -184,7 +184,10 @@ def training(registry: Tables, rows: dict[str, pd.DataFrame], reports: Path) -> 
             part[f"{column}_over"] = part[column] / part["paper_train"]
         part["valid_raw_over"] = networks["valid_raw"] / networks["paper_valid"]
         parts.append(part)
-    return pd.concat(parts).set_index("table", append=True) if parts else pd.DataFrame()
+    if not parts:
+        return pd.DataFrame()
+    lines = pd.concat(parts).set_index("table", append=True)
+    return lines[~lines.duplicated(["row", "epoch", "train_raw"])]  # a network of another table may stand in one too
 
 
 def controls(

@@ -16,7 +16,7 @@ PANELS = {
 
 def ratios(trainings: dict[str, pd.DataFrame], baseline: str) -> str:
     """Test perplexity over the baseline's, one row for each row of the paper: the paper's ratio, and ours by each
-    training with its interval, joined by a line. The title counts the rows at or below the paper's ratio.
+    training with its interval, joined by a line. The title counts the rows within 5 % of the paper's ratio.
 
     trainings: by label, one line per row, with row, n, c, model, paper_test, test_raw_to_<baseline> and its _low and
     _high; n-grams are drawn once, as they are the same in all trainings.
@@ -36,13 +36,13 @@ def ratios(trainings: dict[str, pd.DataFrame], baseline: str) -> str:
             errors = [ours - low, high - ours]
             axes.errorbar(ours, places[shown], xerr=errors, fmt="o", markersize=5, color=colour, label=label)
             networks = rows["model"] == "network"
-            below = (rows.loc[networks, f"test_raw_to_{baseline}"] <= paper[networks]).sum()
-            counts.append(f"{below} of {networks.sum()} rows ({label})")
+            deviation = np.log(rows.loc[networks, f"test_raw_to_{baseline}"] / paper[networks]).abs()
+            counts.append(f"{(deviation <= np.log(1.05)).sum()} of {networks.sum()} rows ({label})")
         axes.plot(paper, places, "D", markersize=5, color=style.PAPER, label="the paper")
         axes.axvline(1, color=style.INK, linewidth=0.7, linestyle=":")
         axes.set_yticks(places, [_short_label(name, first) for name in first.index])
         axes.set_xlabel("test perplexity, raw, over Kneser-Ney 5 in SRILM's default form")
-        title = f"Test, raw, over Kneser-Ney 5: at or below the paper's ratio in {', '.join(counts)}"
+        title = f"Test, raw, over Kneser-Ney 5: within 5 % of the paper's ratio in {', '.join(counts)}"
         style.put_title(figure, title)
         axes.legend(loc="lower left")
         return style.svg(figure)
@@ -177,12 +177,14 @@ def genres(table: pd.DataFrame, models: dict[str, str]) -> str:
 
 def curves(curves: pd.DataFrame, rows: pd.DataFrame, training: str, same_corpus: bool, valid_tokens: int) -> str:
     """Training and validation perplexity by epoch, one line per seed of each network. Where the corpus is the paper's,
-    diamonds over the last epoch show the paper's figures; on validation only if the curves are of all its tokens.
+    diamonds over the last epoch show the paper's figures; on validation only if the curves are of all its tokens. The
+    title counts the networks whose training ends above the paper's figure.
 
     curves: indexed by name and seed, with epoch, valid_tokens and the columns of PANELS; rows: as table.build returns
     them; training: its name, for the title; valid_tokens: of all of validation.
     """
     all_tokens = {"train_perplexity": True, "valid_perplexity": (curves["valid_tokens"] == valid_tokens).all()}
+    ends = curves["train_perplexity"].groupby(["name", "seed"], sort=False).last().groupby("name", sort=False).mean()
     with style.figure(11, 4.5) as figure:
         for axes, (column, label) in zip(figure.subplots(1, 2), PANELS.items(), strict=True):
             for name, network in curves.groupby("name", sort=False):
@@ -208,7 +210,11 @@ def curves(curves: pd.DataFrame, rows: pd.DataFrame, training: str, same_corpus:
             axes.legend(fontsize=9)
             lowest = curves["valid_perplexity"].groupby("name").min()
             best = rows.loc[lowest.idxmin(), "row"]
+            printed = rows.loc[ends.index, "paper_train"].dropna()
             title = f"{best} is lowest on validation" if len(lowest) > 1 else best
+            if same_corpus and len(printed):
+                above = (ends[printed.index] > printed).sum()
+                title = f"training ends above the paper's figure for {above} of {len(printed)} networks"
             style.put_title(figure, f"{training.capitalize()}: {title}" if training else title)
         return style.svg(figure)
 

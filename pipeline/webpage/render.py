@@ -13,22 +13,24 @@ UNBROKEN = r" ± |\([^()]{,24}\)"  # parts of a cell that stay on one line
 VERDICTS = {"yes": "var(--good)", "no": "var(--bad)"}
 
 
-def render(view: pd.DataFrame, title: str, file: str = "", note: str = "", off: pd.DataFrame | None = None) -> Markup:
+def render(
+    view: pd.DataFrame, title: str, file: str = "", note: str = "", whole: bool = False, off: pd.DataFrame | None = None
+) -> Markup:
     """The table, or "" if it has no lines. The first column (with one called `group`, the next) names the rows. Heads
     `A|B` and `A|C` stand below a common head A.
 
-    file: the CSV file of which it is a view, for a link; off: how far figures are from the paper's, by row and column:
-    these cells are shaded, blue (below) or orange (above).
+    file: the CSV file of which it is a view, for a link; whole: a long one is shown unfolded; off: how far figures are
+    from the paper's, by row and column: these cells are shaded, blue (below) or orange (above).
     """
     if view.empty:
         return Markup()
     name = re.sub(r"\W+", "-", title).strip("-").lower()
     sources = [text for text in (note, f"CSV: {LINK.format(escape(file))}" if file else "") if text]
-    whole = _html(view, name=name, title=title, sources=sources, off=off)
-    if len(view) > SHOWN and off is None:
+    text = _html(view, name=name, title=title, sources=sources, off=off)
+    if len(view) > SHOWN and not whole:
         summary = f"All {len(view)} rows: {escape(title)}"
-        whole = Markup(f'<div class="long">{whole}</div><details><summary>{summary}</summary></details>')
-    return Markup(f"\n\n{whole}\n\n")  # blank lines around HTML, none in it, so that it can stand in Markdown
+        text = Markup(f'<div class="long">{text}</div><details><summary>{summary}</summary></details>')
+    return Markup(f"\n\n{text}\n\n")  # blank lines around HTML, none in it, so that it can stand in Markdown
 
 
 def _html(view: pd.DataFrame, name: str, title: str, sources: list[str], off: pd.DataFrame | None) -> Markup:
@@ -38,7 +40,7 @@ def _html(view: pd.DataFrame, name: str, title: str, sources: list[str], off: pd
     stub, *columns = [column for column in view if column != "group"]
     table = GT(view, rowname_col=stub, groupname_col="group" if "group" in view else None, id=name)
     table = table.tab_header(html(f"<span>{escape(title)}</span>")).tab_stubhead(stub).tab_spanner_delim("|")
-    words = [column for column in columns if view[column].str.match(WORDS).any()]
+    words = [column for column in columns if view[column][view[column] != ""].str.match(WORDS).mean() > 0.5]
     table = table.cols_align("left", words).cols_align("right", [column for column in columns if column not in words])
     for column in columns:
         for verdict, colour in VERDICTS.items():
