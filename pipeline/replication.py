@@ -208,9 +208,9 @@ def controls(
             if name not in before.index or changed not in after.index:
                 continue
             pair = before.loc[name], after.loc[changed]
-            both = pd.merge(*pair, left_index=True, right_index=True, suffixes=("_before", "_after"))
-            means = both.mean()
-            line = {"change": title, "row": table.label(rows[control.before].loc[name]), "seeds": len(both)}
+            seeds = pd.merge(*pair, left_index=True, right_index=True, suffixes=("_before", "_after"))
+            means = seeds.mean()
+            line = {"change": title, "row": table.label(rows[control.before].loc[name]), "seeds": len(seeds)}
             for split in table.EVAL_SPLITS:
                 old, new = means[f"{split}_raw_before"], means[f"{split}_raw_after"]
                 line |= {f"before_{split}": old, f"after_{split}": new, f"{split}_change": new / old - 1}

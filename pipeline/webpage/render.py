@@ -14,12 +14,17 @@ VERDICTS = {"yes": "var(--good)", "no": "var(--bad)"}
 
 
 def render(
-    view: pd.DataFrame, title: str, file: str = "", note: str = "", whole: bool = False, off: pd.DataFrame | None = None
+    view: pd.DataFrame,
+    title: str,
+    file: str = "",
+    note: str = "",
+    all_rows: bool = False,
+    off: pd.DataFrame | None = None,
 ) -> Markup:
     """The table, or "" if it has no lines. The first column (with one called `group`, the next) names the rows. Heads
     `A|B` and `A|C` stand below a common head A.
 
-    file: the CSV file of which it is a view, for a link; whole: a long one is shown unfolded; off: how far figures are
+    file: the CSV file of which it is a view, for a link; all_rows: a long one is not folded; off: how far figures are
     from the paper's, by row and column: these cells are shaded, blue (below) or orange (above).
     """
     if view.empty:
@@ -27,7 +32,7 @@ def render(
     name = re.sub(r"\W+", "-", title).strip("-").lower()
     sources = [text for text in (note, f"CSV: {LINK.format(escape(file))}" if file else "") if text]
     text = _html(view, name=name, title=title, sources=sources, off=off)
-    if len(view) > SHOWN and not whole:
+    if len(view) > SHOWN and not all_rows:
         summary = f"All {len(view)} rows: {escape(title)}"
         text = Markup(f'<div class="long">{text}</div><details><summary>{summary}</summary></details>')
     return Markup(f"\n\n{text}\n\n")  # blank lines around HTML, none in it, so that it can stand in Markdown
