@@ -116,6 +116,8 @@ def agreement(tables: dict[str, pd.DataFrame], registry: Tables, baselines: dict
                         bound = paper / rows.loc[ngram, f"paper_{split}"]
                         line[f"{split}_raw_match_{key}"] = (ours / rows.loc[ngram, f"{split}_raw"] <= bound).sum()
             lines.append(line)
+    if not lines:
+        return pd.DataFrame()
     # N-grams are the same in all tables; the last one's are those of `make repro`.
     counts = pd.DataFrame(lines).drop_duplicates("rows", keep="last").set_index("rows")
     return counts.astype(dict.fromkeys(counts.columns.drop("table"), "Int64"))

@@ -95,5 +95,9 @@ def test_a_control_shows_once_both_tables_are_there_and_compares_the_same_seeds(
     assert lines[["before_valid", "after_valid", "valid_change"]].to_numpy().tolist() == [[400, 200, -0.5]]
 
 
+def test_tables_that_are_not_there_are_not_counted():
+    assert replication.agreement({}, registry={}, baselines={}).empty
+
+
 def test_the_short_table_has_the_rows_that_are_named(written):
     assert written("answer")["name"].tolist() == ["mlp3", "kn5"]

@@ -95,6 +95,7 @@ def small_pipeline(data, folder):
         "replication",
         *of,
         "trainings=[demo]",
+        "counted=[demo]",
         "more=[]",
         "answer=[net]",
         "over={kn5: kn5}",
