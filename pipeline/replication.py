@@ -200,8 +200,7 @@ def controls(
     (`<split>_change`); and the paper's. What is missing in one of the two tables is left out."""
     by_seed = {
         name: pd.read_csv((reports / registry[name].csv).with_name("seeds.csv"), index_col=["name", "seed"])
-        for name in {control.before for control in by_title.values()} | {control.after for control in by_title.values()}
-        if name in rows
+        for name in rows
     }
     lines = []
     for title, control in by_title.items():

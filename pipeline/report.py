@@ -139,14 +139,22 @@ def views_of(
         yield title, short, view if compares else view.loc[:, (view != "").any()]
 
 
+def folders_by_seed(settings: Table) -> dict[tuple[str, int], Path]:
+    """The folder of each seed of each model of a table, by name and seed."""
+    return {
+        (name, seed): folder
+        for name, seeds in settings.names.items()
+        for seed, folder in zip(seeds, table.folders_of(settings, name), strict=True)
+    }
+
+
 def seeds_of(settings: Table) -> pd.DataFrame:
     """Perplexities of each seed of each model, one line each, indexed by name and seed: of `raw` and `corrected` on
     validation and test."""
     columns = [f"{split}_{key}" for split in table.EVAL_SPLITS for key in ("raw", "corrected")]
     lines = [
         {"name": name, "seed": seed} | {column: read_metrics(folder)[column] for column in columns}
-        for name, seeds in settings.names.items()
-        for seed, folder in zip(seeds, table.folders_of(settings, name), strict=True)
+        for (name, seed), folder in folders_by_seed(settings).items()
     ]
     return pd.DataFrame(lines).set_index(["name", "seed"])
 
@@ -154,11 +162,7 @@ def seeds_of(settings: Table) -> pd.DataFrame:
 def curves(settings: Table) -> pd.DataFrame:
     """Learning curves: one line per epoch of each seed of each network, indexed by name and seed. Columns as in
     curve.csv: epoch, running training perplexity, and validation perplexity on the tokens of early stopping."""
-    files = {
-        (name, seed): folder / "curve.csv"
-        for name, seeds in settings.names.items()
-        for seed, folder in zip(seeds, table.folders_of(settings, name), strict=True)
-    }
+    files = {key: folder / "curve.csv" for key, folder in folders_by_seed(settings).items()}
     parts = [pd.read_csv(file).assign(name=name, seed=seed) for (name, seed), file in files.items() if file.is_file()]
     parts = parts or [pd.DataFrame(columns=["epoch", "valid_tokens", *figures.PANELS, "name", "seed"])]
     return pd.concat(parts).set_index(["name", "seed"])
