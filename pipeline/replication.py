@@ -48,9 +48,7 @@ def main(config: Replication) -> None:
     counted = {name: rows[name] for name in config.counted if name in rows}
     costs_of_items = costs.read(reports / "costs.csv")
     for name in tables:
-        earlier_minutes = costs.minutes(costs_of_items, registry[name].continues)
-        minutes = costs.minutes(costs_of_items, name).add(earlier_minutes, fill_value=0)
-        table1[f"{prefixes[name]}_minutes"] = minutes
+        table1[f"{prefixes[name]}_minutes"] = costs.minutes(costs_of_items, name, continues=registry[name].continues)
     out.mkdir(parents=True, exist_ok=True)
     for name, frame, view in (
         ("replication", table1, views.replication(labels)),

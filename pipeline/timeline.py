@@ -58,7 +58,7 @@ def lines(config: Timeline) -> pd.DataFrame:
             names = ", ".join(sorted(missing))
             raise InputError(f"{settings.csv} has no row {names}: run the stage report of {settings.dvc}")
         part = rows.loc[[*dated_rows]].reindex(columns=["row", "seeds", "parameters", "context", *figure_columns])
-        part["minutes"] = costs.minutes(costs_of_items, name)
+        part["minutes"] = costs.minutes(costs_of_items, name, continues=settings.continues)
         part["trials"] = [sum(trials(reports, grid) for grid in row.search) or None for row in dated_rows.values()]
         part["row"] += f", {settings.short}" if settings.short else ""
         for key in ("year", "source", "kind", "step"):

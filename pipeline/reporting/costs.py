@@ -41,12 +41,13 @@ def by_stage(costs: pd.DataFrame) -> pd.DataFrame:
     return total.sort_values("seconds", ascending=False, kind="stable").reset_index()
 
 
-def minutes(costs: pd.DataFrame, table: str) -> pd.Series:
+def minutes(costs: pd.DataFrame, table: str, continues: str = "") -> pd.Series:
     """CPU minutes by model, mean over seeds: of training a network of the table, or of adapting it; scoring is
-    included.
+    included, and so is the training in the table `continues` that was continued.
 
     Seconds are wall-clock time, so this is true of processes with one thread.
     """
-    runs = costs[(costs["table"] == table) & costs["stage"].isin(["train", "adapt"])]
+    runs = costs[costs["table"].isin([table, continues]) & costs["stage"].isin(["train", "adapt"])]
     model = runs["item"].str.extract(r"^[a-z_]+-(.+)-\d+$", expand=False)
-    return runs.groupby(model)["seconds"].mean() / 60
+    by_seed = runs.groupby([model, runs["item"]])["seconds"].sum()
+    return by_seed.groupby(level=0).mean() / 60

@@ -269,10 +269,10 @@ def timeline(models: pd.DataFrame) -> str:
         axes.set_ylim(len(models) - 0.5, -0.5)
         axes.set_xscale("log")
         highest = 1.1 * models["test_corrected"].max()
-        ticks = [tick for tick in (100, 125, 150, 175, 200, 250, 300, 350, 400) if tick < highest]
+        ticks = [tick for tick in (100, 125, 150, 200, 250, 300, 350, 400) if tick < highest]
         axes.set_xticks(ticks, map(str, ticks))
         axes.minorticks_off()
-        axes.set_xlabel("test perplexity on Brown, corrected for unseen words")
+        axes.set_xlabel("test perplexity on Brown, corrected for unseen words", loc="right")
         parts = {"of all": models, "of one model": models[models["kind"] == "one"]}
         lowest = [
             f"{part.loc[part['valid_corrected'].idxmin(), 'test_corrected']:.0f} {key}" for key, part in parts.items()
