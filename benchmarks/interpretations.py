@@ -28,7 +28,6 @@ from benchmarks import setting
 from pipeline.core.networks import registry
 from pipeline.core.training import training_perplexity
 from pipeline.core.training.batches import Windows
-from pipeline.core.training.optimiser import update
 from pipeline.core.training.trainer import Epoch, Trainer, Watch
 from pipeline.data.corpus import read_corpus
 
@@ -62,7 +61,7 @@ class Stale(Trainer):
         oldest = self.late.popleft() if len(self.late) > DELAY else [None] * len(parameters)
         for parameter, gradient in zip(parameters, oldest, strict=True):
             parameter.grad = gradient
-        update(self.optimisers, self._rate(), len(target))
+        self.optimiser.step(self._rate(), len(target))
         return loss.detach()
 
 

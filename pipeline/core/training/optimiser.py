@@ -2,75 +2,112 @@
 the learning rate at each step; weight decay.
 
 With the sampled softmax a batch uses a twentieth of the rows, so Adam on all |V| rows would cost much more per step.
+These are not subclasses of torch.optim.Optimizer, which imports torch's compiler: a second of each process.
 """
 
 import math
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import torch
+from torch.nn import Parameter
 from torch.optim.adam import adam
 
 from pipeline.core.common.settings import RecipeSettings
 from pipeline.core.networks.base import Network
 
 
-def make_optimisers(network: Network, recipe: RecipeSettings) -> list[torch.optim.Optimizer]:
-    """The optimisers of all parameters that train: SGD; or Adam, with RowAdam for tables with sparse gradients."""
-    named = {name: parameter for name, parameter in network.named_parameters() if parameter.requires_grad}
+def make_optimiser(network: Network, recipe: RecipeSettings) -> "Sgd | Adam":
+    """The optimiser of all parameters that train."""
+    parameters = [parameter for parameter in network.parameters() if parameter.requires_grad]
     if recipe.optimiser == "sgd":
-        return [torch.optim.SGD(named.values(), recipe.rate)]
-    values = {"lr": recipe.rate, "betas": (recipe.beta1, recipe.beta2), "eps": recipe.epsilon}
-    tables = [named.pop(name) for name in network.tables if name in named] if network.sparse else []
-    by_row = [RowAdam(tables, **values)] if tables else []
-    return [*by_row, torch.optim.Adam(named.values(), **values, fused=True)]
+        return Sgd(parameters)
+    return Adam(parameters, beta1=recipe.beta1, beta2=recipe.beta2, epsilon=recipe.epsilon)
 
 
-class RowAdam(torch.optim.Optimizer):
-    """Adam on the rows that a sparse gradient holds: torch's fused kernel on a copy of these rows.
+class Moments(NamedTuple):
+    """What Adam keeps of a parameter from step to step."""
+
+    mean: torch.Tensor  # of the gradient, in the parameter's shape
+    square: torch.Tensor  # mean of the squared gradient
+    steps: torch.Tensor  # done, a scalar
+
+
+class Sgd:
+    """Stochastic gradient descent: theta += e_t dL/dtheta (section 3; L: the log-likelihood, summed over words)."""
+
+    def __init__(self, parameters: Sequence[Parameter]):
+        self.parameters = parameters
+        self.moments: list[Moments] = []  # it has none
+
+    @torch.no_grad()
+    def step(self, rate: float, words: int) -> None:
+        """One update by the gradients of a loss that is a mean over `words` words, then dropped. rate: e_t."""
+        for parameter in self.parameters:
+            if parameter.grad is not None:
+                parameter.add_(parameter.grad, alpha=-rate * words)
+                parameter.grad = None
+
+
+class Adam:
+    """Adam by torch's fused kernel. Of a sparse gradient, on a copy of the rows that it holds.
 
     torch.optim.SparseAdam makes a dozen passes over the rows. It adds epsilon before the bias correction of the second
     moment; Adam adds it after. `python -m benchmarks by_hand` measures the gain.
     """
 
-    def __init__(self, tables: list[torch.nn.Parameter], lr: float, betas: tuple[float, float], eps: float):
-        super().__init__(tables, {"lr": lr, "betas": betas, "eps": eps, "fused": True})  # `fused`: for load_state_dict
+    def __init__(self, parameters: Sequence[Parameter], beta1: float, beta2: float, epsilon: float):
+        self.parameters = parameters
+        self.values = {"beta1": beta1, "beta2": beta2, "eps": epsilon}
+        self.moments = [
+            Moments(torch.zeros_like(tensor), torch.zeros_like(tensor), torch.zeros((), device=tensor.device))
+            for tensor in parameters
+        ]
 
     @torch.no_grad()
-    def step(self) -> None:
-        """One step on the rows of each table's gradient."""
-        for group in self.param_groups:
-            for table in group["params"]:
-                self._step(table, table.grad.coalesce(), group)
+    def step(self, rate: float, words: int) -> None:
+        """One update by the gradients of a loss that is a mean over `words` words, then dropped."""
+        for parameter, moments in zip(self.parameters, self.moments, strict=True):
+            if parameter.grad is None:
+                continue
+            if parameter.grad.is_sparse:
+                gradient = parameter.grad.coalesce()
+                rows, tables = gradient.indices()[0], (parameter, moments.mean, moments.square)
+                copies = [table.index_select(0, rows) for table in tables]
+                self._adam(*copies, moments.steps, gradient.values(), rate)
+                for table, copy in zip(tables, copies, strict=True):
+                    table.index_copy_(0, rows, copy)
+            else:
+                self._adam(parameter, *moments, parameter.grad, rate)
+            parameter.grad = None
 
-    def _step(self, table: torch.nn.Parameter, gradient: torch.Tensor, group: dict) -> None:
-        state = self.state[table]
-        if not state:
-            state["step"] = torch.zeros((), device=table.device)
-            state["mean"], state["square"] = torch.zeros_like(table), torch.zeros_like(table)
-        rows, tensors = gradient.indices()[0], (table, state["mean"], state["square"])
-        weights, mean, square = (tensor.index_select(0, rows) for tensor in tensors)
-        beta1, beta2 = group["betas"]
+    def _adam(
+        self,
+        weights: torch.Tensor,
+        mean: torch.Tensor,
+        square: torch.Tensor,
+        steps: torch.Tensor,
+        gradient: torch.Tensor,
+        rate: float,
+    ) -> None:
         adam(
             params=[weights],
-            grads=[gradient.values()],
+            grads=[gradient],
             exp_avgs=[mean],
             exp_avg_sqs=[square],
             max_exp_avg_sqs=[],
-            state_steps=[state["step"]],
-            lr=group["lr"],
-            beta1=beta1,
-            beta2=beta2,
-            eps=group["eps"],
+            state_steps=[steps],
+            lr=rate,
+            **self.values,
             weight_decay=0.0,
             amsgrad=False,
             maximize=False,
             fused=True,
         )
-        for tensor, updated in zip(tensors, (weights, mean, square), strict=True):
-            tensor.index_copy_(0, rows, updated)
 
 
 def rate_at(recipe: RecipeSettings, step: int, steps: int) -> float:
-    """The value of the schedule of `recipe.rate`, e_t, at `step` (from 0) of `steps`. See update."""
+    """The value of the schedule of `recipe.rate`, e_t, at `step` (from 0) of `steps`. See Sgd."""
     if recipe.schedule == "inverse":
         return recipe.rate / (1 + recipe.rate_decay * step * recipe.batch)
     rise = recipe.warmup * steps
@@ -78,21 +115,6 @@ def rate_at(recipe: RecipeSettings, step: int, steps: int) -> float:
         return recipe.rate * (step + 1) / (rise + 1)
     progress = (step - rise) / (steps - rise)
     return recipe.rate * (1 - progress if recipe.schedule == "linear" else 0.5 * (1 + math.cos(math.pi * progress)))
-
-
-def update(optimisers: list[torch.optim.Optimizer], rate: float, words: int) -> None:
-    """One update, with the gradient of a loss that is a mean over `words` words.
-
-    Adam: `rate` is its learning rate. SGD: `rate` is the paper's e_t, with which the gradient is summed over the words:
-    theta += e_t dL/dtheta (section 3; L: the log-likelihood). The sum is the mean's gradient times `words`.
-    """
-    for optimiser in optimisers:
-        sums_over_words = isinstance(optimiser, torch.optim.SGD)
-        learning_rate = rate * words if sums_over_words else rate
-        for group in optimiser.param_groups:
-            group["lr"] = learning_rate
-        optimiser.step()
-        optimiser.zero_grad()
 
 
 @torch.no_grad()

@@ -15,7 +15,7 @@ from pipeline.core.common.errors import InputError, Watcher
 from pipeline.core.common.settings import RecipeSettings
 from pipeline.core.networks.base import Network
 from pipeline.core.training.batches import make_batches
-from pipeline.core.training.optimiser import decay, make_optimisers, rate_at, update
+from pipeline.core.training.optimiser import decay, make_optimiser, rate_at
 from pipeline.core.training.products import by_onednn, has_bfloat16
 from pipeline.core.training.sampling import make_sampler
 
@@ -109,7 +109,7 @@ class Trainer:
         self.network.sparse = not self.sampler.full
         self.network.bfloat16 = recipe.bfloat16 and has_bfloat16(self.device)
         self.network.C.requires_grad_(not recipe.frozen)
-        self.optimisers = make_optimisers(self.network, recipe)  # after `sparse` and `frozen` are set
+        self.optimiser = make_optimiser(self.network, recipe)  # after `sparse` and `frozen` are set
         self.average: AveragedModel | None = None  # of the last weights; see _take_into_average
         self.best = self._copy()
         self.progress = Progress()
@@ -220,7 +220,7 @@ class Trainer:
             candidates, log_inclusion = self.sampler.draw(target)
             loss = self.network.loss(context, target, candidates, log_inclusion)
             loss.backward()
-        update(self.optimisers, self._rate(), len(target))
+        self.optimiser.step(self._rate(), len(target))
         return loss.detach()
 
     def _checked(self, loss: float, words: int) -> float:
@@ -258,7 +258,7 @@ class Trainer:
         return epoch
 
     def save(self) -> None:
-        """Passes the state to watch.save: parameters, best parameters, optimisers, random numbers, progress."""
+        """Passes the state to watch.save: parameters, best parameters, Adam's moments, random numbers, progress."""
         now = time.perf_counter()
         self.progress.seconds += now - self.last_saved
         self.last_saved = now
@@ -268,7 +268,7 @@ class Trainer:
                 "state": self.network.state,
                 "average": self.average and self.average.state_dict(),
                 "best": self.best,
-                "optimisers": [optimiser.state_dict() for optimiser in self.optimisers],
+                "moments": [tuple(moments) for moments in self.optimiser.moments],
                 "random": torch.cuda.get_rng_state(self.device) if self._on_gpu else torch.get_rng_state(),
                 "progress": asdict(self.progress),
             }
@@ -291,8 +291,9 @@ class Trainer:
             self.average = AveragedModel(self.network)
             self.average.load_state_dict(saved["average"])
         self.best = saved["best"]
-        for optimiser, state in zip(self.optimisers, saved["optimisers"], strict=True):
-            optimiser.load_state_dict(state)
+        for moments, saved_moments in zip(self.optimiser.moments, saved["moments"], strict=True):
+            for tensor, saved_tensor in zip(moments, saved_moments, strict=True):
+                tensor.copy_(saved_tensor)
         if self._on_gpu:
             torch.cuda.set_rng_state(saved["random"], self.device)
         else:
