@@ -25,7 +25,7 @@ def main(config: Timeline) -> None:
     step_lines = steps(models)
     out = Path(config.out)
     out.mkdir(parents=True, exist_ok=True)
-    models.drop(columns="step").round(4).to_csv(out / "timeline.csv")
+    models.drop(columns="step").round(5).to_csv(out / "timeline.csv")
     step_lines.round(4).to_csv(out / "steps.csv", index=False)
     text = markdown(laid_out(models.drop(columns=["valid_raw_sd", "test_raw_sd"]), VIEWS["timeline"]))
     (out / "timeline.md").write_text(text, encoding="utf-8")

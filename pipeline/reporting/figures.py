@@ -273,10 +273,11 @@ def timeline(models: pd.DataFrame) -> str:
         axes.set_xticks(ticks, map(str, ticks))
         axes.minorticks_off()
         axes.set_xlabel("test perplexity on Brown, corrected for unseen words", loc="right")
-        parts = {"of all": models, "of one model": models[models["kind"] == "one"]}
+        parts = {"": models, ", of one model without adaptation": models[models["kind"] == "one"]}
         lowest = [
-            f"{part.loc[part['valid_corrected'].idxmin(), 'test_corrected']:.0f} {key}" for key, part in parts.items()
+            f"the best{key} {part.loc[part['valid_corrected'].idxmin(), 'test_corrected']:.1f}"
+            for key, part in parts.items()
         ]
-        style.put_title(figure, f"A list by year, not to scale; the best: {', '.join(lowest)}")
+        style.put_title(figure, f"A list by year: {', '.join(lowest)}")
         figure.legend(fontsize=9, loc="outside lower left", ncols=2)
         return style.svg(figure)
