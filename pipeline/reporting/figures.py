@@ -264,7 +264,7 @@ def timeline(models: pd.DataFrame) -> str:
             label="the best so far, by validation",
         )
         for place, test in zip(places, models["test_corrected"], strict=True):
-            axes.annotate(f"{test:.0f}", (test, place), (6, -3), textcoords="offset points", fontsize=8)
+            axes.annotate(f"{test:.1f}", (test, place), (6, -3), textcoords="offset points", fontsize=8)
         axes.set_yticks(places, models["row"] + ", " + models["year"].astype(str), fontsize=8)
         axes.set_ylim(len(models) - 0.5, -0.5)
         axes.set_xscale("log")
@@ -273,11 +273,11 @@ def timeline(models: pd.DataFrame) -> str:
         axes.set_xticks(ticks, map(str, ticks))
         axes.minorticks_off()
         axes.set_xlabel("test perplexity on Brown, corrected for unseen words", loc="right")
-        parts = {"": models, ", of one model without adaptation": models[models["kind"] == "one"]}
+        parts = {"The best": models, "The best single model without adaptation": models[models["kind"] == "one"]}
         lowest = [
-            f"the best{key} {part.loc[part['valid_corrected'].idxmin(), 'test_corrected']:.1f}"
-            for key, part in parts.items()
+            f"{what}: {part.loc[part['valid_corrected'].idxmin(), 'test_corrected']:.1f}."
+            for what, part in parts.items()
         ]
-        style.put_title(figure, f"A list by year: {', '.join(lowest)}")
+        style.put_title(figure, f"A list by year. {' '.join(lowest)}")
         figure.legend(fontsize=9, loc="outside lower left", ncols=2)
         return style.svg(figure)
