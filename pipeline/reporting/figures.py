@@ -275,8 +275,8 @@ def timeline(models: pd.DataFrame) -> str:
         axes.set_xlabel("test perplexity on Brown, corrected for unseen words", loc="right")
         parts = {"The best": models, "The best single model without adaptation": models[models["kind"] == "one"]}
         lowest = [
-            f"{what}: {part.loc[part['valid_corrected'].idxmin(), 'test_corrected']:.1f}."
-            for what, part in parts.items()
+            f"{best}: {part.loc[part['valid_corrected'].idxmin(), 'test_corrected']:.1f}."
+            for best, part in parts.items()
         ]
         style.put_title(figure, f"A list by year. {' '.join(lowest)}")
         figure.legend(fontsize=9, loc="outside lower left", ncols=2)
