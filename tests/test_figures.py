@@ -152,6 +152,12 @@ FIGURES = {
         )
         for cell in cells("training.csv", f"table == {table!r}", values, ".0f" if values == "paper_train" else ".1f")
     ],
+    "no-decay": lambda: [
+        f"{100 * (running / printed - 1):+.1f}"
+        for name in ("mlp3", "mlp5", "mlp7")
+        for running in read("searches/published-others.csv", f"model == {name!r}")["train_running"]
+        for printed in read("published/published.csv", f"name == {name!r}")["paper_train"]
+    ],
     "table2-ratios": lambda: [
         *cells("table2/table2-ratios.csv", "name == 'large-mixed' and over == 'interpolated3'", PRINTED, ".3f"),
         *cells("table2/table2-ratios.csv", "name == 'large-mixed' and over == 'kn5'", PRINTED, ".3f"),

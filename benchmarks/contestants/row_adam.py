@@ -4,9 +4,9 @@ columns as there are candidates, where ours fill up to a multiple of 64."""
 
 import torch
 from torch import Tensor, nn
-from torch.optim.adam import adam
 
 from benchmarks.contestants import Task, full, sparse
+from pipeline.core.training.optimiser import Adam
 from pipeline.core.training.sampling import inclusion_probabilities
 
 
@@ -32,44 +32,15 @@ class Network(sparse.Network):
 
 
 class RowAdam(torch.optim.Optimizer):
-    """Torch's fused Adam on a copy of the rows that a sparse gradient holds."""
+    """Our Adam, which updates the rows of a sparse gradient alone, with the rate that a scheduler of torch sets."""
 
     def __init__(self, tables: list[nn.Parameter], lr: float, betas: tuple[float, float], eps: float):
-        super().__init__(tables, {"lr": lr, "betas": betas, "eps": eps})
+        super().__init__(tables, {"lr": lr})
+        self.adam = Adam(tables, *betas, epsilon=eps)
 
-    @torch.no_grad()
     def step(self) -> None:
         """One step on the rows of each table's gradient."""
-        for group in self.param_groups:
-            for table in group["params"]:
-                self._step(table, table.grad.coalesce(), group)
-
-    def _step(self, table: nn.Parameter, gradient: Tensor, group: dict) -> None:
-        state = self.state[table]
-        if not state:
-            state["step"] = torch.zeros(())
-            state["mean"], state["square"] = torch.zeros_like(table), torch.zeros_like(table)
-        rows, tensors = gradient.indices()[0], (table, state["mean"], state["square"])
-        weights, mean, square = (tensor.index_select(0, rows) for tensor in tensors)
-        beta1, beta2 = group["betas"]
-        adam(
-            params=[weights],
-            grads=[gradient.values()],
-            exp_avgs=[mean],
-            exp_avg_sqs=[square],
-            max_exp_avg_sqs=[],
-            state_steps=[state["step"]],
-            lr=group["lr"],
-            beta1=beta1,
-            beta2=beta2,
-            eps=group["eps"],
-            weight_decay=0.0,
-            amsgrad=False,
-            maximize=False,
-            fused=True,
-        )
-        for tensor, updated in zip(tensors, (weights, mean, square), strict=True):
-            tensor.index_copy_(0, rows, updated)
+        self.adam.step(self.param_groups[0]["lr"], words=1)
 
 
 def train(task: Task) -> tuple[Network, float]:
