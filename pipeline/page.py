@@ -18,7 +18,7 @@ from pipeline.reporting.table import BASELINE
 from pipeline.reporting.views import VIEWS, laid_out
 from pipeline.running import app
 from pipeline.webpage.render import render
-from pipeline.webpage.tables import SPLIT_TOKENS, PageTables
+from pipeline.webpage.tables import PageTables
 
 log = logging.getLogger(__name__)
 
@@ -32,7 +32,7 @@ def main(config: Page) -> None:
     """
     reports = Path(config.reports)
     out = Path(config.out)
-    for file in ("table1.csv", "curves.csv", "stream.csv", "intervals.csv", "genres.csv"):
+    for file in ("table1.csv", "stream.csv", "intervals.csv", "genres.csv"):
         if not (reports / file).is_file():
             raise InputError(f"no {reports / file}: run `dvc repro`, which makes it")
     tables = PageTables(reports, read_tables(Path(config.tables)))
@@ -62,29 +62,11 @@ def draw(config: Page, tables: PageTables, genres: pd.DataFrame, labels: dict[st
     trainings = {label: tables.rows[name].query("paper_test.notna()") for label, name in tables.trainings.items()}
     axes = {"model.n": "order n", "model.h": "hidden units h"}
     grids = {title: tables.read(file).rename(columns=axes) for title, file in config.grids.items() if tables.has(file)}
-    with_curves = [*tables.trainings.values(), "table2"]
-    curves = {f"curves-{name}": learning_curves(tables, name) for name in with_curves if tables.curves(name).size}
-    return (
-        curves
-        | {
-            "ratios": figures.ratios(trainings, BASELINE),
-            "genres": figures.genres(genres[genres["split"] == "test"].set_index("genre"), labels),
-        }
-        | ({"grid": figures.maps(grids, x=axes["model.n"], y=axes["model.h"])} if grids else {})
-    )
-
-
-def learning_curves(tables: PageTables, name: str) -> str:
-    """The learning curves of a table's networks."""
-    settings = tables.settings[name]
-    counts = tables.read(tables.beside(name, "stream.csv")).set_index("what")["ours"]
-    return figures.curves(
-        tables.curves(name).set_index(["name", "seed"]),
-        tables.rows[name],
-        training=settings.short,
-        same_corpus=settings.same_corpus,
-        valid_tokens=counts[SPLIT_TOKENS["valid"]],
-    )
+    return {
+        "ratios": figures.ratios(trainings, BASELINE),
+        "genres": figures.genres(genres[genres["split"] == "test"].set_index("genre"), labels),
+        "grid": figures.maps(grids, x=axes["model.n"], y=axes["model.h"]) if grids else "",
+    }
 
 
 def environment_of(tables: PageTables, svgs: dict[str, str]) -> Environment:

@@ -31,7 +31,7 @@ def written(tmp_path_factory):
 @pytest.fixture
 def least(tmp_path):
     """A folder with the reports that a page needs at least, and the page's text by what is in the folder."""
-    for file in ("table1.csv", "curves.csv", "stream.csv", "intervals.csv", "genres.csv"):
+    for file in ("table1.csv", "stream.csv", "intervals.csv", "genres.csv"):
         shutil.copy2(REPORTS / file, tmp_path)
 
     def page(*words: str) -> str:
@@ -82,9 +82,8 @@ def test_what_is_not_there_is_left_out_and_a_table_of_ones_own_needs_its_file_in
     assert re.findall(r'<section id="(\w+)"', page()) == ["rows", "authors", "genres", "again"]
     shutil.copytree(ROOT / "conf" / "table", tmp_path / "tables")
     own = (ROOT / "conf" / "table" / "published.yaml").read_text().replace("published/published.csv", "novel/novel.csv")
-    own = re.sub("^(section|column): .*$", r'\1: ""', own, flags=re.MULTILINE).replace(
-        "title: Table 1,", "title: Novel,"
-    )
+    own = re.sub("^(section|column): .*$", r'\1: ""', own, flags=re.MULTILINE)
+    own = own.replace("title: Table 1,", "title: Novel,")
     (tmp_path / "tables" / "novel.yaml").write_text(own)
     (folder / "novel").mkdir()
     shutil.copy2(folder / "table1.csv", folder / "novel" / "novel.csv")
@@ -102,12 +101,11 @@ def test_what_it_needs_is_named(least, tmp_path):
 def test_the_contents_and_the_links_lead_somewhere(written):
     text = written.read_text(encoding="utf-8")
     links = {link for link in re.findall(r'href="([^"]+)"', text) if not link.startswith("data:")}
-    contents = text[text.index("<nav") : text.index("</nav>")]
-    assert re.findall(r'<section id="(\w+)"', text) == re.findall(r'href="#(\w+)"', contents)
+    assert re.findall(r'<section id="(\w+)"', text) == re.findall(r'href="#(\w+)"', text.partition("</nav>")[0])
     assert {link for link in links if link.startswith("http")} == {"https://www.jmlr.org/papers/v3/bengio03a.html"}
     assert all(f'id="{link[1:]}"' in text for link in links if link.startswith("#"))
-    files = [link.partition("#")[0] for link in links if not link.startswith(("#", "http"))]
-    assert [file for file in files if not (REPORTS / file).exists()] == []
+    files = {link.partition("#")[0] for link in links if not link.startswith(("#", "http"))}
+    assert {file for file in files if not (REPORTS / file).exists()} == set()
 
 
 def test_each_claim_is_one_line_with_the_verdicts_of_each_training(written):
@@ -123,32 +121,28 @@ def test_each_claim_is_one_line_with_the_verdicts_of_each_training(written):
 def test_a_long_table_can_be_unfolded_and_figures_have_colours():
     view = pd.DataFrame({"row": [f"<{n}>" for n in range(SHOWN + 1)], "ours|test": "1.0 ± 0.1 (0.9 to 1.1), yes"})
     long = render(view, "Title")
-    assert (
-        '<div class="long">' in long and f"All {SHOWN + 1} rows" in long and "details" not in render(view[1:], "Title")
-    )
+    assert '<div class="long">' in long and f"All {SHOWN + 1} rows" in long
+    assert "details" not in render(view[1:], "Title") and render(view[:0], "Title") == ""
     assert long.count("var(--good)") == SHOWN + 1 and "1.0\u00a0±\u00a00.1 (0.9\u00a0to\u00a01.1), yes" in long
     assert long.count('scope="row"') == SHOWN + 1 and "&lt;3&gt;" in long
     coloured = render(view, "Title", off=pd.DataFrame({"ours|test": [0.25, -0.5]}))
     assert "--off: 0.250; --tone: var(--above)" in coloured and "--off: 0.500; --tone: var(--below)" in coloured
-    assert render(view[:0], "Title") == ""
 
 
-# What axe finds on a screen, with all folds open; the width of the page; the bottom of the answer; the smallest text of
-# a figure, in pixels of the screen; how far tables reach to the right; which training's table is shown; rows of the
-# first long table that are shown, folded and unfolded.
+# What axe finds on a screen, with all folds open; sizes in pixels of the screen; which training's table is shown; rows
+# of the first long table that are shown, folded and unfolded.
 LOOK = """
-const [paper, done] = arguments, bottom = document.querySelector('#first').getBoundingClientRect().bottom;
-const shown = [1, 2].map(n => document.querySelector(`.training-${n}`).getBoundingClientRect().height > 0);
+const [paper, done] = arguments, long = document.querySelector('.long');
+const box = name => document.querySelector(name).getBoundingClientRect(), bottom = box('#first').bottom;
+const shown = [1, 2].map(n => box(`.training-${n}`).height > 0);
 const size = text => parseFloat(getComputedStyle(text).fontSize) * text.getScreenCTM().a;
 const text = Math.min(...[...document.querySelectorAll('figure text')].map(size).filter(size => size > 0));
-const lines = [...document.querySelector('.long').querySelectorAll('tbody tr')];
-const rows = () => lines.filter(row => row.offsetHeight).length;
-const folded = rows();
+const rows = () => [...long.querySelectorAll('tbody tr')].filter(row => row.offsetHeight).length, folded = rows();
 document.querySelectorAll('details').forEach(fold => fold.open = true);
 const right = Math.max(...[...document.querySelectorAll('table')].map(table => table.getBoundingClientRect().right));
-const found = paper ? Promise.resolve({violations: []}) : axe.run();
-found.then(found => done({violations: found.violations.map(rule => [rule.id, rule.nodes[0].html]), bottom,
-    shown, text, right, rows: [folded, rows()], width: document.documentElement.scrollWidth}));
+const width = document.documentElement.scrollWidth, found = paper ? Promise.resolve({violations: []}) : axe.run();
+found.then(found => done({bottom, shown, text, right, width, rows: [folded, rows()],
+    violations: found.violations.map(rule => [rule.id, rule.nodes[0].html])}));
 """
 
 
@@ -165,7 +159,6 @@ def test_in_a_browser_it_is_accessible_quiet_and_fits(written, tmp_path):
     assert options.binary_location and driver, "needs chromium and chromedriver: Debian's chromium, chromium-driver"
     subprocess.run(["npm", "pack", "--silent", AXE], cwd=tmp_path, check=True, stdout=subprocess.DEVNULL)
     shutil.unpack_archive(next(tmp_path.glob("axe-core-*.tgz")), tmp_path)
-    axe = (tmp_path / "package" / "axe.min.js").read_text(encoding="utf-8")
     with webdriver.Chrome(options, webdriver.ChromeService(driver)) as browser:
         browser.set_script_timeout(300)
         for width, scheme, media in ((1280, "light", ""), (390, "dark", ""), (718, "dark", "print")):
@@ -174,7 +167,7 @@ def test_in_a_browser_it_is_accessible_quiet_and_fits(written, tmp_path):
             features = [{"name": "prefers-color-scheme", "value": scheme}]
             browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": media, "features": features})
             browser.get(written.as_uri())
-            browser.execute_script(axe)
+            browser.execute_script((tmp_path / "package" / "axe.min.js").read_text(encoding="utf-8"))
             seen = browser.execute_async_script(LOOK, media)
             assert seen["violations"] == [] and seen["width"] <= width, (media or width, seen)
             assert seen["text"] >= (6 if media else 8), "the smallest text of a figure is legible"

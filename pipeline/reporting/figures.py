@@ -202,7 +202,7 @@ def curves(curves: pd.DataFrame, rows: pd.DataFrame, training: str, same_corpus:
                     axes.plot(network["epoch"].max(), paper_figure, "D", color=colour, markeredgecolor=style.INK)
             axes.xaxis.get_major_locator().set_params(integer=True)
             axes.set_xlabel("epoch")
-            axes.set_ylabel(label)
+            axes.set_ylabel(label if all_tokens[column] else f"{label}, {curves['valid_tokens'].max():,} of its tokens")
             axes.set_yscale("log")
             axes.yaxis.set_major_formatter("{x:.0f}")
             axes.yaxis.set_minor_formatter("{x:.0f}")

@@ -8,13 +8,8 @@ from pipeline.config.tables import KINDS, Table
 from pipeline.reporting import claims_text, costs, table, views
 from pipeline.reporting.views import VIEWS, laid_out, plain
 
-# The words of the page for values of the CSV files.
 EVALUATED = {"valid": "validation", "test": "test"}
-SPLIT_NAMES = EVALUATED | {"train": "training"}
-SPLIT_TOKENS = {split: f"tokens of {word}" for split, word in SPLIT_NAMES.items()}
-COUNTS = SPLIT_TOKENS | {"types": "types (distinct words)", "vocabulary": "words of the vocabulary"}
-SCORED = {"after": "tokens after such a word", "itself": "such words themselves"}
-CODES = {"split": SPLIT_NAMES, "what": COUNTS, "scored": SCORED, "kind": KINDS | {"one": ""}}
+WORDS = VIEWS["words"] | {"kind": KINDS | {"one": ""}}
 
 
 class PageTables:
@@ -40,31 +35,13 @@ class PageTables:
         """Whether the folder of reports has a file."""
         return (self.reports / file).is_file()
 
-    def files(self, pattern: str) -> list[str]:
-        """The files of reports/ whose paths match, such as benchmark/*.csv."""
-        return [file.relative_to(self.reports).as_posix() for file in sorted(self.reports.glob(pattern))]
-
     def read(self, file: str, **options) -> pd.DataFrame:
         """The lines of a CSV file, with codes replaced by words."""
-        return pd.read_csv(self.reports / file, **options).replace(CODES) if self.has(file) else pd.DataFrame()
+        return pd.read_csv(self.reports / file, **options).replace(WORDS) if self.has(file) else pd.DataFrame()
 
     def view(self, file: str, name: str = "") -> pd.DataFrame:
         """A CSV file as text, by the entry of views.yaml with this name, or with the file's."""
         return laid_out(self.read(file), VIEWS[name or Path(file).stem])
-
-    def beside(self, name: str, file: str) -> str:
-        """A file of the reports that belongs to a table, such as curves.csv."""
-        return Path(self.settings[name].csv).with_name(file).as_posix() if name in self.settings else ""
-
-    def curves(self, name: str) -> pd.DataFrame:
-        """The learning curves of a table's networks."""
-        return self.read(self.beside(name, "curves.csv"))
-
-    def validation(self, name: str) -> str:
-        """On which tokens of validation a table's learning curves are."""
-        curves = self.curves(name)
-        tokens = curves["valid_tokens"].unique() if len(curves) else []
-        return ", ".join(f"{count:,} tokens of validation" for count in tokens)
 
     def of(self, section: str) -> list[str]:
         """The names of the tables of a section of the page, but for Table 1's trainings."""
