@@ -114,6 +114,7 @@ FIGURES = {
             for name in ("the paper", STREAM, f"case kept, {DIGITS}")
             for count in read("streams/streams.csv", f"name == {name!r}")[["types", "vocabulary"]].iloc[0]
         ),
+        *ends("cased-published/cased-published.csv", "name == 'mlp1'", "valid")[1:],
         *over_interpolated(),
     ],
     "n-grams": lambda: [
