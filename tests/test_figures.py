@@ -95,6 +95,14 @@ def over_interpolated() -> list[str]:
     return [written(100 * (best[f"{split}_raw"] / mixed[f"{split}_raw"] - 1), ".1f") for split in ("valid", "test")]
 
 
+def best(rows: str, column: str) -> str:
+    """The row of Table 1 with the lowest figure in a column, of those whose labels begin as `rows` says."""
+    table = read("replication.csv", "paper_test.notna()")
+    part = table[table["row"].str.match(rows)]
+    line = part.loc[part[column].idxmin()]
+    return {"K": f"Kneser-Ney {line['n']}", "c": f"{line['c']:.0f} classes"}.get(line["row"][0], line["row"])
+
+
 DIGITS = "words with a digit merged"
 STREAM = f"lower case, {DIGITS}"
 KN = ["kn3-srilm_off", "kn5-srilm_off"]
@@ -106,6 +114,11 @@ FIGURES = {
             written(100 * abs(end - 1), ".0f")
             for end in read("training.csv", "table == 'published'")["train_raw_over"].agg(["min", "max"])
         ),
+    ],
+    "best": lambda: [
+        *(best("MLP", f"{whose}_valid_raw") for whose in ("published", "modern")),
+        best("Kneser-Ney|class", "published_valid_raw"),
+        *(best(rows, "paper_valid") for rows in ("MLP", "Kneser-Ney|class")),
     ],
     "caveats": lambda: [
         *ends("published10/published10.csv", "direct == True", "valid"),
