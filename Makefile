@@ -76,8 +76,8 @@ release: .venv/installed  ## outputs/release.tar.gz: the code, the weights and p
 
 beyond: ready  ## what the papers have beyond Table 1, after repro: energy network, NIPS 2000, claims
 	dvc repro --single-item experiments/beyond/dvc.yaml:features
-	{ $(call stages,experiments/beyond/dvc.yaml,train|train_\w+); \
-	  $(call stages,experiments/beyond/dvc.yaml,mix|nips|out_of_vocabulary|shortlist); \
+	{ $(call stages,experiments/beyond/dvc.yaml,train|train_\w+|energy); \
+	  $(call stages,experiments/beyond/dvc.yaml,mix|mix_nips|out_of_vocabulary|shortlist); \
 	  dvc repro experiments/beyond/dvc.yaml; } $(COUNTDOWN) experiments/beyond/dvc.yaml
 	$(PAGE)
 	@cat reports/beyond/beyond.md reports/claims/beyond/claims.md
