@@ -139,6 +139,10 @@ FIGURES = {
             for cell in cells("published/extra.csv", f"name == {name!r}", "valid_raw, test_raw")
         ),
     ],
+    "cite": lambda: [
+        *cells("published/published.csv", "name == 'mlp9-mixed'", "valid_raw, test_raw"),
+        *cells("published/published.csv", "name == 'mlp9-mixed'", "paper_valid, paper_test", ".0f"),
+    ],
     "streams": lambda: (
         [
             written(100 * read("streams/streams-perplexity.csv", f"name == {name!r}")[KN].to_numpy().max(), ".1f")
