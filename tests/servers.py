@@ -1,5 +1,6 @@
 """Servers that tests start."""
 
+import secrets
 import socket
 import time
 
@@ -7,10 +8,13 @@ import requests
 
 
 def free_port() -> int:
-    """A port that nobody listens on."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return free.getsockname()[1]
+    """A port that nobody listens on. It is none of those that the system gives to connections (on Linux from 32768 on):
+    one of them, such as srun's, would sometimes take it before the server does."""
+    while True:
+        port = 20000 + secrets.randbelow(12000)
+        with socket.socket() as free:
+            if free.connect_ex(("127.0.0.1", port)):  # nobody answers
+                return port
 
 
 def wait_for(address: str) -> None:
