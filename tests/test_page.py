@@ -17,7 +17,6 @@ from pipeline.running.app import ROOT
 from pipeline.webpage.render import SHOWN, render
 
 REPORTS = ROOT / "reports"
-AXE = "axe-core@4.14.1"  # https://www.npmjs.com/package/axe-core: rules of accessibility
 
 
 @pytest.fixture(scope="module")
@@ -129,8 +128,8 @@ def test_a_long_table_can_be_unfolded_and_figures_have_colours():
     assert "--off: 0.250; --tone: var(--above)" in coloured and "--off: 0.500; --tone: var(--below)" in coloured
 
 
-# What axe finds on a screen, with all folds open; sizes in pixels of the screen; which training's table is shown; rows
-# of the first long table that are shown, folded and unfolded.
+# What axe-core, rules of accessibility, finds on a screen, with all folds open; sizes in pixels of the screen; which
+# training's table is shown; rows of the first long table that are shown, folded and unfolded.
 LOOK = """
 const [paper, done] = arguments, long = document.querySelector('.long');
 const box = name => document.querySelector(name).getBoundingClientRect(), bottom = box('#first').bottom;
@@ -157,17 +156,18 @@ def test_in_a_browser_it_is_accessible_quiet_and_fits(written, tmp_path):
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     options.binary_location, driver = shutil.which("chromium"), shutil.which("chromedriver")
     assert options.binary_location and driver, "needs chromium and chromedriver: Debian's chromium, chromium-driver"
-    subprocess.run(["npm", "pack", "--silent", AXE], cwd=tmp_path, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(["npm", "pack", "--silent", "axe-core@4.14.1"], cwd=tmp_path, check=True, stdout=subprocess.DEVNULL)
     shutil.unpack_archive(next(tmp_path.glob("axe-core-*.tgz")), tmp_path)
     with webdriver.Chrome(options, webdriver.ChromeService(driver)) as browser:
         browser.set_script_timeout(300)
+        axe = (tmp_path / "package" / "axe.min.js").read_text(encoding="utf-8")
+        browser.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": axe})
         for width, scheme, media in ((1280, "light", ""), (390, "dark", ""), (718, "dark", "print")):
             size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
             browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
             features = [{"name": "prefers-color-scheme", "value": scheme}]
             browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": media, "features": features})
             browser.get(written.as_uri())
-            browser.execute_script((tmp_path / "package" / "axe.min.js").read_text(encoding="utf-8"))
             seen = browser.execute_async_script(LOOK, media)
             assert seen["violations"] == [] and seen["width"] <= width, (media or width, seen)
             assert seen["text"] >= (6 if media else 8), "the smallest text of a figure is legible"

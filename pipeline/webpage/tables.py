@@ -9,7 +9,7 @@ from pipeline.reporting import claims_text, costs, table, views
 from pipeline.reporting.views import VIEWS, laid_out, plain
 
 EVALUATED = {"valid": "validation", "test": "test"}
-WORDS = VIEWS["words"] | {"kind": KINDS | {"one": ""}}
+CODES = VIEWS["words"] | {"kind": KINDS | {"one": ""}}
 
 
 class PageTables:
@@ -37,7 +37,7 @@ class PageTables:
 
     def read(self, file: str, **options) -> pd.DataFrame:
         """The lines of a CSV file, with codes replaced by words."""
-        return pd.read_csv(self.reports / file, **options).replace(WORDS) if self.has(file) else pd.DataFrame()
+        return pd.read_csv(self.reports / file, **options).replace(CODES) if self.has(file) else pd.DataFrame()
 
     def view(self, file: str, name: str = "") -> pd.DataFrame:
         """A CSV file as text, by the entry of views.yaml with this name, or with the file's."""
