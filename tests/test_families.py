@@ -7,6 +7,7 @@ from conftest import architecture, drawn
 from test_network import V, assert_gradient_is_the_slope, batch, candidates_of
 
 from pipeline.core.families import energy
+from pipeline.core.networks import base
 from pipeline.core.networks.registry import build, names
 
 FORGETFUL = {"input_dropout": 0.2, "layer_dropout": 0.2, "word_dropout": 0.2, "weight_dropout": 0.2, "locked": True}
@@ -117,6 +118,19 @@ def test_exact_scoring_equals_forward(network, cells, monkeypatch):
     expected = network.distribution(context).gather(1, target[:, None]).squeeze(1)
     assert torch.allclose(network.log_probabilities(context, target), expected)
     assert torch.allclose(network.distribution(context).exp().sum(1), torch.ones(len(target), dtype=torch.float64))
+
+
+@pytest.mark.parametrize("name", ["feedforward", "recurrent", "residual", "tied"])
+def test_a_context_that_comes_back_is_computed_once_for_all_its_targets(name, monkeypatch):
+    """In batches of two contexts, some of which have several targets."""
+    monkeypatch.setattr(base, "BATCH", 2)
+    network = drawn(build(SHAPES[name], V).double(), 0.7).eval()
+    ids, computed, own = np.array([3, 1, 4, 1, 5] * 3 + [1, 4, 2]), [], network.log_probabilities
+    monkeypatch.setattr(network, "log_probabilities", lambda *given: computed.append(len(given[0])) or own(*given))
+    scored = network.score(ids, ids[:0], mark=0)
+    windows = np.array(base.contexts(ids, ids[:0], network.architecture.n, mark=0))
+    assert scored == pytest.approx(own(torch.from_numpy(windows), torch.from_numpy(ids)).numpy(), abs=1e-5)
+    assert sum(computed) == len(np.unique(windows, axis=0)) < len(ids)
 
 
 def test_the_energy_is_section_5_1_written_out():

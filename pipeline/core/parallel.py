@@ -137,12 +137,15 @@ class ParameterParallel(FeedforwardNetwork):
         return _Spread.apply(super().output_inputs(context), self.exchange)
 
     @torch.no_grad()
-    def log_probabilities(self, context: Tensor, target: Tensor) -> Tensor:
-        """Exact natural-log probability (B,) of each target (B,) after its context (B, n-1)."""
+    def log_probabilities(self, context: Tensor, target: Tensor, rows: Tensor | None = None) -> Tensor:
+        """See base.Network."""
         z = self.output_inputs(context)
+        log_sum = log_partition(z, self.WU, self.b)
+        if rows is not None:
+            z, log_sum = z[rows], log_sum[rows]
         row, is_local = self._local_rows(target)
         target_score = ((z * self.WU[row]).sum(1) + self.b[row]) * is_local
-        return -self._losses(log_partition(z, self.WU, self.b), target_score)
+        return -self._losses(log_sum, target_score)
 
     def loss(
         self, context: Tensor, target: Tensor, words: Tensor | None = None, correction: Tensor | None = None

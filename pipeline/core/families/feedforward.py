@@ -52,6 +52,6 @@ class FeedforwardNetwork(base.Network):
         return self.output(self.output_inputs(context), self.WU, words)
 
     @torch.no_grad()
-    def log_probabilities(self, context: Tensor, target: Tensor) -> Tensor:
-        """Exact natural-log probability (B,) of each target (B,) after its context (B, n-1)."""
-        return log_probabilities(self.output_inputs(context), self.WU, self.b, target, self.rounded)
+    def log_probabilities(self, context: Tensor, target: Tensor, rows: Tensor | None = None) -> Tensor:
+        """See base.Network."""
+        return log_probabilities(self.output_inputs(context), self.WU, self.b, target, self.rounded, rows)

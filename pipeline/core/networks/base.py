@@ -84,12 +84,14 @@ class Network(nn.Module, ABC):
         """Scores y (B, K) of `words` (K,), or of all, after contexts (B, n-1); P is the softmax over all words."""
 
     @torch.no_grad()
-    def log_probabilities(self, context: Tensor, target: Tensor) -> Tensor:
-        """Exact natural-log probability (B,) of each target (B,) after its context (B, n-1).
+    def log_probabilities(self, context: Tensor, target: Tensor, rows: Tensor | None = None) -> Tensor:
+        """Exact natural-log probability (T,) of each target (T,) after its context, a row of `context` (B, n-1).
 
-        Correct for any family; most families override it with a faster method.
+        rows: (T,) which row; None: each row has one target, in this order. Correct for any family; most families
+        override it with a faster method.
         """
-        return -nn.functional.cross_entropy(self(context), target, reduction="none")
+        y = self(context)
+        return -nn.functional.cross_entropy(y if rows is None else y[rows], target, reduction="none")
 
     def distribution(self, context: Tensor) -> Tensor:
         """Natural-log probabilities (B, V) of all words after each context (B, n-1)."""
@@ -108,8 +110,13 @@ class Network(nn.Module, ABC):
         ids: a split; before: the words that precede it in the stream; mark: see contexts; places: rising; progress:
         called with the number of words done since the last call.
         """
-        selection = slice(None) if places is None else places
-        return score(self, contexts(ids, before, self.architecture.n, mark)[selection], ids[selection], progress)
+        windows = contexts(ids, before, self.architecture.n, mark)
+        if places is not None or self.in_pairs:
+            selection = slice(None) if places is None else places
+            return score(self, windows[selection], ids[selection], progress=progress)
+        # Of a whole split of Brown, 43 % of the contexts of two words differ, 94 % of those of four.
+        different, rows = np.unique(windows, axis=0, return_inverse=True)
+        return score(self, different, ids, rows, progress)
 
     def stretches(self, ids: np.ndarray, before: np.ndarray, mark: int, length: int) -> Iterator[Tensor]:
         """Scores y (L, V), with gradient, of each stretch of `length` tokens of a split, in order. See score."""
@@ -196,18 +203,22 @@ def score(
     network: Network,
     context: np.ndarray,
     target: np.ndarray,
+    rows: np.ndarray | None = None,
     progress: Callable[[int], object] = lambda words: None,
 ) -> np.ndarray:
-    """Natural-log probability (T,) float32 of each target (T,) after its context (T, n-1), ids.
+    """Natural-log probability (T,) float32 of each target (T,) after its context, a row of `context` (B, n-1), ids.
 
-    network: is put into evaluation mode; progress: called with the number of words done since the last call.
+    network: is put into evaluation mode; rows: (T,) which row, so that a context is computed once for all its targets;
+    None: each row has one target, in this order; progress: called with the number of words done since the last call.
     """
     device = network.eval().b.device
     result = np.empty(len(target), dtype=np.float32)
-    for start in range(0, len(target), BATCH):
-        part = slice(start, start + BATCH)
-        words = torch.from_numpy(context[part].astype(np.int64)).to(device)
-        targets = torch.from_numpy(target[part].astype(np.int64)).to(device)
-        result[part] = network.log_probabilities(words, targets).cpu().numpy()
-        progress(len(targets))
+    order = np.arange(len(target)) if rows is None else np.argsort(rows, kind="stable")
+    starts = np.arange(0, len(context), BATCH)
+    ends = np.searchsorted(order if rows is None else rows[order], starts[1:])
+    for start, tokens in zip(starts, np.split(order, ends), strict=True):
+        given = [context[start : start + BATCH], target[tokens]] + ([] if rows is None else [rows[tokens] - start])
+        tensors = [torch.from_numpy(part.astype(np.int64)).to(device) for part in given]
+        result[tokens] = network.log_probabilities(*tensors).cpu().numpy()
+        progress(len(tokens))
     return result

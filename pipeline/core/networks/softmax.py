@@ -6,10 +6,17 @@ from torch import Tensor, nn
 FREQUENT = 4096  # words whose products stay in float32 where others are rounded
 
 
-def log_probabilities(z: Tensor, weight: Tensor, bias: Tensor, target: Tensor, rounded: bool = False) -> Tensor:
-    """Natural-log probability (B,) of each target (B,), where the scores of the words are bias + weight z."""
-    target_scores = (z * weight[target]).sum(1) + bias[target]
-    return target_scores - log_partition(z, weight, bias, rounded)
+def log_probabilities(
+    z: Tensor, weight: Tensor, bias: Tensor, target: Tensor, rounded: bool = False, rows: Tensor | None = None
+) -> Tensor:
+    """Natural-log probability (T,) of each target (T,), where the scores of the words are bias + weight z.
+
+    rows: (T,) the row of z (B, D) that each target has; None: each row has one, in this order.
+    """
+    log_sums = log_partition(z, weight, bias, rounded)
+    if rows is not None:
+        z, log_sums = z[rows], log_sums[rows]
+    return (z * weight[target]).sum(1) + bias[target] - log_sums
 
 
 @torch.no_grad()
