@@ -132,7 +132,7 @@ class Stock:
 
 def steps(model: str) -> tuple[int, dict[str, Callable[[], object]]]:
     """Words of a batch, and ways through a step of training, each on a network of its own."""
-    recipe = setting.recipe()
+    recipe = setting.recipe(dropout=0.2)
     trainers = [training(model, recipe) for _ in range(4)]
     for trainer in trainers[1:3]:
         trainer.optimiser = Stock(trainer)

@@ -35,7 +35,7 @@ def network_cost(tokens: int, vocabulary: int) -> dict:
     start = time.perf_counter()
     corpus = setting.Ids(stream, stream[:1000], vocabulary, 0)
     # An epoch of a small corpus ends before the time is taken; more are for it, and no other size sees them.
-    trainer = setting.trainer(setting.architecture("mlp9"), setting.recipe(epochs=10), corpus)
+    trainer = setting.trainer(setting.architecture("mlp9"), setting.recipe(epochs=10, patience=10), corpus)
     ready = time.perf_counter() - start
     trained = setting.seconds_for(TRAINED, trainer)
     start = time.perf_counter()

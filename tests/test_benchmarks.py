@@ -19,7 +19,7 @@ def task(direct: bool, **changes) -> contestants.Task:
     target = np.arange(1, 3001) % 10
     corpus = setting.Ids(target, target[:500], 10, 0)
     context = torch.from_numpy(contexts(target, target[:0], 3, 0).astype(np.int64))
-    recipe = setting.recipe(epochs=6, batch=64, samples=4, rate=0.03, weight_decay=1e-6, **changes)
+    recipe = setting.recipe(epochs=6, patience=6, batch=64, samples=4, rate=0.03, weight_decay=1e-6, **changes)
     counts = torch.from_numpy(np.bincount(target)).float()
     return contestants.Task(architecture(3, 5, 4, direct), recipe, corpus, counts, context, torch.from_numpy(target))
 

@@ -79,7 +79,8 @@ def test_a_stage_waits_for_every_value_that_decides_a_number(address):
             assert name in stage.values[f"conf/{groups.LISTED[group]}"], address
         elif stage.program != "download":  # which reads some keys alone
             for file in chain(group, name):
-                assert stage.values.get(file, "none") == [], f"{address} does not wait for {file}"
+                waits = stage.values.get(file, "none") == [] or stage.waits_for(ROOT / file)
+                assert waits, f"{address} does not wait for {file}"
     for key in deciding(keys_of(stage.program)):
         if key in own and (key not in stage.given or key in chosen) and key not in ("name", "corpus"):
             assert key in stage.values.get(f"conf/{stage.program}.yaml", []), f"{address} does not wait for {key}"

@@ -110,7 +110,7 @@ def test_each_command_explains_itself(command):
         assert f"    {name}" in overview and (ended.returncode, ended.stderr) == (0, "")
         usage, example = ended.stdout.split("example:")
         assert usage.startswith(f"usage: nplm {name} ") and f"nplm {name}" in example
-    assert "score" in names and "recipe.rate=0.014" in command("train", "--help", where=[]).stdout
+    assert "score" in names and "recipe.rate=0.02" in command("train", "--help", where=[]).stdout
 
 
 def test_tab_completes_commands_models_keys_and_files(tmp_path):

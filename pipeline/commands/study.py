@@ -21,7 +21,7 @@ from pipeline.data.files import read_json
 from pipeline.data.looks import remarks
 
 EXAMPLE = "nplm study novel.txt"
-DECAY = 1e-4 * 800_000  # of Brown's recipe, times its words: decay acts for each word, so a smaller text needs more
+DECAY = 80  # over the words of training, for each of which it acts: reports/LOG.md, 2026-11-30, "Small texts"
 BATCH = 512  # at most, Brown's; a smaller text needs more updates
 # Bytes, some 20,000 words: in a smaller text words that occur twice or three times stay in the vocabulary.
 RARE = 120_000
