@@ -1,5 +1,7 @@
 """What training and scoring ask of a network holds for each family."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 import torch
@@ -131,6 +133,10 @@ def test_a_context_that_comes_back_is_computed_once_for_all_its_targets(name, mo
     windows = np.array(base.contexts(ids, ids[:0], network.architecture.n, mark=0))
     assert scored == pytest.approx(own(torch.from_numpy(windows), torch.from_numpy(ids)).numpy(), abs=1e-5)
     assert sum(computed) == len(np.unique(windows, axis=0)) < len(ids)
+    different, row_of = (torch.from_numpy(part) for part in np.unique(windows, axis=0, return_inverse=True))
+    for method in (own, partial(base.Network.log_probabilities, network)):  # the family's, and that of any
+        assert scored == pytest.approx(method(different, torch.from_numpy(ids), row_of).detach().numpy(), abs=1e-5)
+    assert len(base.score(network, windows[:0], ids[:0])) == 0
 
 
 def test_the_energy_is_section_5_1_written_out():

@@ -137,12 +137,12 @@ class ParameterParallel(FeedforwardNetwork):
         return _Spread.apply(super().output_inputs(context), self.exchange)
 
     @torch.no_grad()
-    def log_probabilities(self, context: Tensor, target: Tensor, rows: Tensor | None = None) -> Tensor:
+    def log_probabilities(self, context: Tensor, target: Tensor, row_of: Tensor | None = None) -> Tensor:
         """See base.Network."""
         z = self.output_inputs(context)
         log_sum = log_partition(z, self.WU, self.b)
-        if rows is not None:
-            z, log_sum = z[rows], log_sum[rows]
+        if row_of is not None:
+            z, log_sum = z[row_of], log_sum[row_of]
         row, is_local = self._local_rows(target)
         target_score = ((z * self.WU[row]).sum(1) + self.b[row]) * is_local
         return -self._losses(log_sum, target_score)

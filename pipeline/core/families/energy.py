@@ -54,9 +54,10 @@ class EnergyNetwork(base.Network):
         return self.scores(self.context_part(context), *self.word_part(words))
 
     @torch.no_grad()
-    def log_probabilities(self, context: Tensor, target: Tensor) -> Tensor:
-        """Exact natural-log probability (B,) of each target (B,) after its context (B, n-1)."""
+    def log_probabilities(self, context: Tensor, target: Tensor, row_of: Tensor | None = None) -> Tensor:
+        """See base.Network."""
         p, word_part = self.context_part(context), self.word_part()
+        p = p if row_of is None else p[row_of]
         size = max(1, CELLS // word_part[0].numel())
         blocks = zip(p.split(size), target.split(size), strict=True)
         return torch.cat(

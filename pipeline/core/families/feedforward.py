@@ -52,6 +52,6 @@ class FeedforwardNetwork(base.Network):
         return self.output(self.output_inputs(context), self.WU, words)
 
     @torch.no_grad()
-    def log_probabilities(self, context: Tensor, target: Tensor, rows: Tensor | None = None) -> Tensor:
+    def log_probabilities(self, context: Tensor, target: Tensor, row_of: Tensor | None = None) -> Tensor:
         """See base.Network."""
-        return log_probabilities(self.output_inputs(context), self.WU, self.b, target, self.rounded, rows)
+        return log_probabilities(self.output_inputs(context), self.WU, self.b, target, self.rounded, row_of)

@@ -54,8 +54,8 @@ class ResidualNetwork(base.Network):
         return self.output(self.output_inputs(context), self.C, words)
 
     @torch.no_grad()
-    def log_probabilities(self, context: Tensor, target: Tensor, rows: Tensor | None = None) -> Tensor:
+    def log_probabilities(self, context: Tensor, target: Tensor, row_of: Tensor | None = None) -> Tensor:
         """See base.Network."""
         return log_probabilities(
-            self.output_inputs(context), self.rows(self.C, None), self.b, target, self.rounded, rows
+            self.output_inputs(context), self.rows(self.C, None), self.b, target, self.rounded, row_of
         )

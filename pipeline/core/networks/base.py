@@ -84,14 +84,14 @@ class Network(nn.Module, ABC):
         """Scores y (B, K) of `words` (K,), or of all, after contexts (B, n-1); P is the softmax over all words."""
 
     @torch.no_grad()
-    def log_probabilities(self, context: Tensor, target: Tensor, rows: Tensor | None = None) -> Tensor:
+    def log_probabilities(self, context: Tensor, target: Tensor, row_of: Tensor | None = None) -> Tensor:
         """Exact natural-log probability (T,) of each target (T,) after its context, a row of `context` (B, n-1).
 
-        rows: (T,) which row; None: each row has one target, in this order. Correct for any family; most families
-        override it with a faster method.
+        row_of: (T,) the row of each target; None: each row has one target, in this order. Correct for any family; most
+        families override it with a faster method.
         """
-        y = self(context)
-        return -nn.functional.cross_entropy(y if rows is None else y[rows], target, reduction="none")
+        row_of = torch.arange(len(target), device=target.device) if row_of is None else row_of
+        return self.distribution(context)[row_of, target]
 
     def distribution(self, context: Tensor) -> Tensor:
         """Natural-log probabilities (B, V) of all words after each context (B, n-1)."""
@@ -111,12 +111,12 @@ class Network(nn.Module, ABC):
         called with the number of words done since the last call.
         """
         windows = contexts(ids, before, self.architecture.n, mark)
-        if places is not None or self.in_pairs:
+        if places is not None or self.in_pairs:  # a few blocks repeat few contexts, and of pairs each is computed
             selection = slice(None) if places is None else places
             return score(self, windows[selection], ids[selection], progress=progress)
-        # Of a whole split of Brown, 43 % of the contexts of two words differ, 94 % of those of four.
-        different, rows = np.unique(windows, axis=0, return_inverse=True)
-        return score(self, different, ids, rows, progress)
+        # Brown's validation has 43 % as many different contexts of two words as tokens, 94 % of four.
+        different, row_of = np.unique(windows, axis=0, return_inverse=True)
+        return score(self, different, ids, row_of, progress)
 
     def stretches(self, ids: np.ndarray, before: np.ndarray, mark: int, length: int) -> Iterator[Tensor]:
         """Scores y (L, V), with gradient, of each stretch of `length` tokens of a split, in order. See score."""
@@ -203,22 +203,25 @@ def score(
     network: Network,
     context: np.ndarray,
     target: np.ndarray,
-    rows: np.ndarray | None = None,
+    row_of: np.ndarray | None = None,
     progress: Callable[[int], object] = lambda words: None,
 ) -> np.ndarray:
     """Natural-log probability (T,) float32 of each target (T,) after its context, a row of `context` (B, n-1), ids.
 
-    network: is put into evaluation mode; rows: (T,) which row, so that a context is computed once for all its targets;
-    None: each row has one target, in this order; progress: called with the number of words done since the last call.
+    network: is put into evaluation mode; row_of: (T,) the row of each target, so that a context is computed once for
+    all its targets; None: each row has one target, in this order; progress: called with the number of words done since
+    the last call.
     """
     device = network.eval().b.device
     result = np.empty(len(target), dtype=np.float32)
-    order = np.arange(len(target)) if rows is None else np.argsort(rows, kind="stable")
-    starts = np.arange(0, len(context), BATCH)
-    ends = np.searchsorted(order if rows is None else rows[order], starts[1:])
-    for start, tokens in zip(starts, np.split(order, ends), strict=True):
-        given = [context[start : start + BATCH], target[tokens]] + ([] if rows is None else [rows[tokens] - start])
-        tensors = [torch.from_numpy(part.astype(np.int64)).to(device) for part in given]
+    row_of = np.arange(len(target)) if row_of is None else row_of
+    order = np.argsort(row_of, kind="stable")
+    row_in_order = row_of[order]
+    for start in range(0, len(context), BATCH):
+        first, end = np.searchsorted(row_in_order, [start, start + BATCH])
+        tokens = order[first:end]
+        batch = context[start : start + BATCH], target[tokens], row_of[tokens] - start
+        tensors = (torch.from_numpy(part.astype(np.int64)).to(device) for part in batch)
         result[tokens] = network.log_probabilities(*tensors).cpu().numpy()
         progress(len(tokens))
     return result

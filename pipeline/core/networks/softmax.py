@@ -7,15 +7,15 @@ FREQUENT = 4096  # words whose products stay in float32 where others are rounded
 
 
 def log_probabilities(
-    z: Tensor, weight: Tensor, bias: Tensor, target: Tensor, rounded: bool = False, rows: Tensor | None = None
+    z: Tensor, weight: Tensor, bias: Tensor, target: Tensor, rounded: bool = False, row_of: Tensor | None = None
 ) -> Tensor:
     """Natural-log probability (T,) of each target (T,), where the scores of the words are bias + weight z.
 
-    rows: (T,) the row of z (B, D) that each target has; None: each row has one, in this order.
+    row_of: (T,) the row of z (B, D) of each target; None: each row has one target, in this order.
     """
     log_sums = log_partition(z, weight, bias, rounded)
-    if rows is not None:
-        z, log_sums = z[rows], log_sums[rows]
+    if row_of is not None:
+        z, log_sums = z[row_of], log_sums[row_of]
     return (z * weight[target]).sum(1) + bias[target] - log_sums
 
 
