@@ -1,17 +1,22 @@
-"""Quick stages that DVC runs load no MLflow, and their runs are logged later; a target tells how long it still takes.
+"""Stages that DVC runs and that end soon load no MLflow, and their runs are logged later; a target tells how long it
+still takes.
 
-test_pipeline.py has both through `make repro`, where the report of Table 1 logs the runs."""
+test_pipeline.py has both through `make repro`, which logs the runs as it goes."""
 
 import subprocess
 import sys
+import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from pipeline.commands.countdown import counted, expected
+from pipeline.commands.countdown import counted, expected, files_of_times
 from pipeline.config.base import ROOT
+from pipeline.data import record
 from pipeline.data.files import UNTRACKED, read_json
-from pipeline.running import backlog, tracking
+from pipeline.running import tracking
+from pipeline.running.backlog import Backlog
 
 LOADED = """
 import runpy, sys
@@ -42,7 +47,7 @@ def waiting(few, stage, tmp_path, monkeypatch) -> Path:
 
 def test_they_wait_and_are_logged_once_with_the_times_of_the_stage(waiting, few):
     for _ in range(2):
-        backlog.main(waiting)
+        Backlog([waiting]).log()
     client = tracking.open_store()
     runs = client.search_runs([tracking.open_experiment(client, few)])
     parents = {run.info.run_id for run in runs if run.data.tags["stage"] == "pipeline"}
@@ -60,14 +65,33 @@ def test_they_wait_and_are_logged_once_with_the_times_of_the_stage(waiting, few)
 def test_a_store_out_of_reach_leaves_them_waiting(waiting, monkeypatch, caplog):
     with monkeypatch.context() as patch:
         patch.setenv("MLFLOW_TRACKING_URI", "http://127.0.0.1:9")
-        backlog.main(waiting)
-    assert "the next report or `make publish` logs them" in caplog.text
+        Backlog([waiting]).log()
+    assert "the next report, `make ui` or `make publish` logs them" in caplog.text
     assert all(UNTRACKED in read_json(file) for file in waiting.glob("*.json"))
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_run_begins_when_it_is_due_or_its_stage_fails(waiting, few, fails):
+    """So a long training shows its curve while it runs, and one that fails says why."""
+    client = tracking.open_store()
+    experiment = tracking.open_experiment(client, few)
+    mixed = record.read(waiting.parents[1] / "mixed" / "0")
+    start = time.time()
+    with suppress(ZeroDivisionError), tracking.running(mixed, few, after=0.5) as run:
+        run.begin_when_due()
+        assert run.waits and not client.search_runs([experiment])
+        time.sleep(0 if fails else 0.6)
+        assert 1 // (not fails)
+        run.begin_when_due()
+        assert not run.waits and client.get_run(run.id).info.status == "RUNNING"
+    info, tags = client.get_run(run.id).info, client.get_run(run.id).data.tags
+    assert info.status == ("FAILED" if fails else "FINISHED") and ("failure" in tags) is fails
+    assert info.start_time / 1000 == pytest.approx(start, abs=0.3)  # that of the stage
 
 
 def test_what_is_restored_or_removed_meanwhile_is_no_error(waiting, few, tmp_path):
     (tmp_path / "kn3" / "0" / "run.json").unlink()
-    backlog.main(waiting)
+    Backlog([waiting]).log()
     client = tracking.open_store()
     runs = client.search_runs([tracking.open_experiment(client, few)], "tags.stage != 'pipeline'")
     assert [run.info.run_name for run in runs] == ["mixed-0"]
@@ -106,5 +130,5 @@ def test_a_countdown_counts_each_stage_once_and_corrects_its_estimate(monkeypatc
 @pytest.mark.parametrize("file", ["dvc.yaml", "experiments/published/dvc.yaml"])
 def test_the_times_of_every_stage_of_a_table_are_known(file):
     """By reports/costs.csv, from any earlier run: of trainings, mixtures and reports."""
-    seconds = expected(file, r"train\d*|mix\d*|report")
+    seconds = expected(files_of_times(file, r"train\d*|mix\d*|report"))
     assert len(seconds) > 30 and all(seconds.values())

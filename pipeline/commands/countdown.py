@@ -2,7 +2,7 @@
 
 It reads what `dvc repro` prints, and prints it too, with a line where a stage begins or is skipped, and one at the end.
 The estimate is from the times of an earlier run here, or else from those in reports/costs.csv; the time that stages
-take now corrects it.
+take now corrects it. At each of its lines, the runs of stages that have ended are logged in MLflow (backlog.py).
 """
 
 import argparse
@@ -15,9 +15,11 @@ from pathlib import Path
 from pipeline.commands import Parser
 from pipeline.config import check
 from pipeline.config.base import ROOT
+from pipeline.running.backlog import Backlog
 
 EXAMPLE = "dvc repro 2>&1 | nplm countdown dvc.yaml"
 LINE = re.compile(r"(Running stage|Stage) '([^']+)'")
+COUNT = "["  # begins a line of this command
 
 
 def arguments(parser: Parser) -> None:
@@ -30,31 +32,39 @@ def arguments(parser: Parser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Passes standard input on, with the lines of `counted` in it."""
-    for line in counted(sys.stdin, seconds=expected(options.file, options.stages), jobs=options.jobs):
+    timings = files_of_times(options.file, options.stages)
+    ended = Backlog({ROOT / timing.parent for timing in timings.values()})
+    for line in counted(sys.stdin, seconds=expected(timings), jobs=options.jobs):
         print(line, end="", flush=True)
+        if line.startswith(COUNT):
+            ended.log()
 
 
-def expected(file: str, kinds: str) -> dict[str, float]:
-    """The seconds that each stage of a dvc.yaml takes, as an earlier run has taken; 0 if that is not known. kinds: a
-    pattern for the names of the stages before @."""
+def files_of_times(file: str, kinds: str) -> dict[str, Path]:
+    """The file of times of each stage of a dvc.yaml, below ROOT. kinds: a pattern for the names of the stages before
+    @."""
     from dvc.repo import Repo
-
-    from pipeline.reporting import costs
 
     with Repo(ROOT) as repo:
         commands = {stage.addressing: stage.cmd for stage in repo.stage.load_all(str(ROOT / file))}
-    table = costs.gather(ROOT / "timings", ROOT / "reports" / "costs.csv")
-    seconds = dict(zip(table["table"] + "/" + table["item"], table["seconds"], strict=True))
     pattern = re.compile(f"(^|:)({kinds})(@|$)")
-    return {name: seconds.get(_item(command), 0.0) for name, command in commands.items() if pattern.search(name)}
+    return {name: _file_of_times(command) for name, command in commands.items() if pattern.search(name)}
 
 
-def _item(command: str) -> str:
-    """The table and the item in reports/costs.csv of a stage, by its command: its file of times has both names."""
+def _file_of_times(command: str) -> Path:
     words = dict(word.partition("=")[::2] for word in command.split())
     program = re.search(r"-m pipeline\.(\w+)", command)[1]
-    timing = Path(words.get("timing") or check.timing_of(program, words["out"]))
-    return f"{timing.parent.name}/{timing.stem}"
+    return Path(words.get("timing") or check.timing_of(program, words["out"]))
+
+
+def expected(timings: Mapping[str, Path]) -> dict[str, float]:
+    """The seconds that each stage takes, as an earlier run has taken; 0 if that is not known. timings: the file of
+    times of each stage, whose folder and name are table and item in reports/costs.csv."""
+    from pipeline.reporting import costs
+
+    table = costs.gather(ROOT / "timings", ROOT / "reports" / "costs.csv")
+    seconds = dict(zip(table["table"] + "/" + table["item"], table["seconds"], strict=True))
+    return {name: seconds.get(f"{timing.parent.name}/{timing.stem}", 0.0) for name, timing in timings.items()}
 
 
 def counted(lines: Iterable[str], seconds: Mapping[str, float], jobs: int) -> Iterator[str]:
@@ -83,8 +93,8 @@ def counted(lines: Iterable[str], seconds: Mapping[str, float], jobs: int) -> It
         number = len(seconds) - len(waiting)
         unknown = sum(not seconds[name] for name in waiting)
         addition = f", and {unknown} whose time is not known" if unknown else ""
-        yield f"[{number} of {len(seconds)} stages; about {_minutes(ahead * pace)} left{addition}]\n"
-    yield f"[{len(begun)} stages ran, {len(skipped)} were up to date; {_minutes(time.monotonic() - start)}]\n"
+        yield f"{COUNT}{number} of {len(seconds)} stages; about {_minutes(ahead * pace)} left{addition}]\n"
+    yield f"{COUNT}{len(begun)} stages ran, {len(skipped)} were up to date; {_minutes(time.monotonic() - start)}]\n"
 
 
 def _minutes(seconds: float) -> str:

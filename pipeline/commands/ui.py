@@ -15,8 +15,10 @@ from contextlib import suppress
 from urllib.parse import urlencode
 
 from pipeline.commands import Parser, whole_number
+from pipeline.config.base import ROOT
 from pipeline.core.common.errors import InputError
 from pipeline.running import tracking
+from pipeline.running.backlog import Backlog
 
 EXAMPLE = "nplm ui --port 5001"
 HOST = "127.0.0.1"
@@ -40,6 +42,7 @@ def run(options: argparse.Namespace) -> None:
     if store.startswith("http"):
         raise InputError("MLFLOW_TRACKING_URI names a server: open its address in a browser")
     _check_free(options.port)
+    Backlog((ROOT / "timings").glob("*")).log()  # of stages that DVC ran, not make
     if (file := tracking.sqlite_file()) and not file.exists():
         raise InputError(NO_RUNS)  # before the server creates the file
     environment = {

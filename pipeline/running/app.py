@@ -20,7 +20,8 @@ from omegaconf import DictConfig, OmegaConf
 from pipeline import obey_ctrl_c, print_anything
 from pipeline.config import check, groups
 from pipeline.config.base import ROOT, check_checkout
-from pipeline.data.files import UNTRACKED, write_timing
+from pipeline.data.files import write_timing
+from pipeline.running.backlog import Backlog
 from pipeline.running.messages import is_known, lines
 from pipeline.running.place import claimed, cost
 
@@ -62,7 +63,7 @@ def run(stage: str, main: Callable[..., None], timed: bool = False) -> None:
         with claimed(Path(settings.out), timing):
             main(settings)
             write_timing(timing, {"stage": stage} | cost(start))
-        if any(UNTRACKED.encode() in file.read_bytes() for file in timing.parent.glob("*.json")):
+        if Backlog([timing.parent]).waiting():
             # in a process of its own, since it loads MLflow, and nothing of a result depends on it
             subprocess.run([sys.executable, "-m", "pipeline.running.backlog", timing.parent])
 

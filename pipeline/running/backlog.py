@@ -1,17 +1,19 @@
 """Runs that are logged in MLflow after their stage has ended, from the files of the result.
 
-`nplm publish` does this for all results of a checkout. `python -m pipeline.running.backlog timings/table1`, which a
-report starts (app.py), does it for the quick stages that DVC has run: their files of times say what a run needs.
+`nplm publish` does this for all results of a checkout. Stages that DVC runs and that end soon (stage.py) note in their
+files of times what a run needs. These runs are logged by the countdown of a make target when the next stage begins, by a
+report (app.py starts `python -m pipeline.running.backlog timings/table1`), or by `nplm ui`.
 """
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from filelock import FileLock
 
+from pipeline.config.base import ROOT
 from pipeline.data import record as records
 from pipeline.data.files import UNTRACKED, read_json, write_json
 from pipeline.running import tracking
@@ -42,7 +44,8 @@ def find_or_log(client: "MlflowClient", folder: Path, data: Path, timing: Mappin
     end = datetime.fromisoformat(timing["ended"]).timestamp() if "ended" in timing else written
     code = {key: value for key, value in timing.get(UNTRACKED, {}).items() if key in ("commit", "dirty")}
     source = {"mlflow.source.name": f"pipeline.{record.stage}"} | code
-    run_id = tracking.begin(record, data, source=source, start=int(1000 * (end - timing.get("seconds", 0))))
+    start = int(1000 * (end - timing.get("seconds", 0)))
+    run_id = tracking.begin(record, data, source=source, training=timing.get("training", ""), start=start)
     tracking.log(run_id, folder, data=data, cost=cost(timing))
     client.set_terminated(run_id, end_time=int(1000 * end))
     return run_id
@@ -59,29 +62,39 @@ def cost(timing: Mapping[str, Any]) -> dict[str, float]:
     return {key: value for key, value in timing.items() if isinstance(value, int | float) and key not in NO_COST}
 
 
-def log_waiting(folder: Path) -> int:
-    """Logs the runs that a folder of files of times says are not in MLflow yet. Returns their number."""
-    timings = {file: read_json(file) for file in sorted(folder.glob("*.json"))}
-    waiting = {file: timing for file, timing in timings.items() if UNTRACKED in timing}
-    client = tracking.open_store()
-    for file, timing in waiting.items():
-        out, data = (Path(timing[UNTRACKED][key]) for key in ("out", "data"))
-        if (out / records.FILE).is_file():
-            find_or_log(client, out, data=data, timing=timing)
-        write_json(file, {key: value for key, value in timing.items() if key != UNTRACKED})
-    return len(waiting)
+class Backlog:
+    """The runs that wait, by the files of times in some folders."""
 
+    def __init__(self, folders: Iterable[Path]):
+        self.folders = list(folders)
+        self.store = tracking.Run(
+            consequence="runs of this table are not tracked yet; the next report, `make ui` or `make publish` logs them"
+        )
 
-def main(folder: Path) -> None:
-    """Logs the runs that wait in a folder of files of times, and prints their number. If the store fails, those that
-    are not logged wait for the next report."""
-    run = tracking.Run(
-        consequence="runs of this table are not tracked yet; the next report or `make publish` logs them"
-    )
-    with lock():
-        if (number := run.call(log_waiting, folder)) is not None:
-            print(f"{number} runs in MLflow")
+    def waiting(self) -> list[Path]:
+        """The files of times whose runs wait. It needs no MLflow."""
+        files = sorted(file for folder in self.folders for file in folder.glob("*.json"))
+        return [file for file in files if UNTRACKED.encode() in file.read_bytes()]
+
+    def log(self) -> int:
+        """Logs the runs, and returns their number. If the store fails, those that are not logged go on waiting, and no
+        further call tries."""
+        if not self.waiting():
+            return 0
+        with lock():
+            return self.store.call(self._log) or 0
+
+    def _log(self) -> int:
+        client = tracking.open_store()
+        files = self.waiting()  # read anew: another process may have held the lock
+        for file in files:
+            timing = read_json(file)
+            out, data = (ROOT / timing[UNTRACKED][key] for key in ("out", "data"))
+            if (out / records.FILE).is_file():
+                find_or_log(client, out, data=data, timing=timing)
+            write_json(file, {key: value for key, value in timing.items() if key != UNTRACKED})
+        return len(files)
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    print(f"{Backlog([Path(sys.argv[1])]).log()} runs in MLflow")

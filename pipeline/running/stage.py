@@ -1,13 +1,13 @@
 """What each stage does around its work: it claims its folder, opens a run in MLflow, measures time and memory, and
-writes `run.json` beside the result, as the last file.
+writes `run.json` beside the result, as its last file.
 
-MLflow takes longer to import than a mixture takes to compute. So where DVC runs one of the QUICK stages, the stage only
-notes in its file of times what its run needs, and the report of its table logs the runs of all (backlog.py)."""
+MLflow with its database takes three seconds to import. So a stage that DVC runs and that ends within LIVE_AFTER seconds
+only notes in its file of times what its run needs, and one process logs the runs of all such stages (backlog.py)."""
 
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
 
 from pipeline.config.base import Keys
@@ -17,7 +17,7 @@ from pipeline.data.record import describe
 from pipeline.running import tracking
 from pipeline.running.place import claimed, cost
 
-QUICK = ("cluster", "ngram", "mix")  # stages that a report waits for, and that have nothing to show while they run
+LIVE_AFTER = 120  # seconds after which a training that DVC runs shows its learning curve in MLflow
 
 
 @contextmanager
@@ -37,13 +37,14 @@ def recorded(
     data = Path(config.data)
     out = Path(config.out)
     timing = Path(config.timing)
-    waits = stage in QUICK and "DVC_STAGE" in os.environ
-    tracked = nullcontext(tracking.Run(tracked=False)) if waits else tracking.running(record, data, training)
-    untracked = {UNTRACKED: {"out": str(out), "data": str(data)} | tracking.code_state()} if waits else {}
-    with claimed(out, timing), tracked as run:
+    after = LIVE_AFTER if "DVC_STAGE" in os.environ else 0
+    with claimed(out, timing), tracking.running(record, data, training, after=after) as run:
         yield run
         costs = cost(start) | run.costs
         result = {"stage": stage, "name": record.name, "seed": record.seed, "data": record.data, "training": training}
-        write_timing(timing, result | costs | untracked)
+        waits = run.waits
+        untracked = {UNTRACKED: {"out": str(out), "data": str(data)} | tracking.code_state()} if waits else {}
         record.write(out)
-        run.call(lambda: tracking.log(run.id, out, data=data, cost=costs))
+        write_timing(timing, result | costs | untracked)  # last: a run that waits is logged from the whole result
+        if not waits:
+            run.call(lambda: tracking.log(run.id, out, data=data, cost=costs))

@@ -1,8 +1,9 @@
 """MLflow as a view of the results. A stage does not fail if tracking fails.
 
-A run begins with its stage and gets the learning curve during training. Everything else comes from the files of the
-result: `log` reads them, called at the end of a stage or later (backlog.py). Each corpus has an experiment. The runs of
-one state of code and data have one parent run. The default store is mlflow.db at the root of the checkout.
+A run begins with its stage, or later (`running`), and gets the learning curve during training. Everything else comes
+from the files of the result: `log` reads them, called at the end of a stage or later (backlog.py). Each corpus has an
+experiment. The runs of one state of code and data have one parent run. The default store is mlflow.db at the root of
+the checkout.
 
 The metrics of a run: `valid_raw`, `test_corrected` and others without a prefix are those of the finished model;
 `curve/` has a value for each epoch, `cost/` time and memory of the stage, `system/` MLflow's measurements of the
@@ -72,15 +73,29 @@ class Run:
     tracked: bool = True
     costs: dict[str, float] = field(default_factory=dict)  # costs that the stage itself measures; see stage.recorded
     consequence: str = "this run is not tracked; its results are safe"  # where the store fails
+    begin: Callable[[], str] | None = None  # begins the run in MLflow, by the first call from `due` on; returns its id
+    due: float = 0.0  # by time.monotonic
+
+    @property
+    def waits(self) -> bool:
+        """Whether it has not begun in MLflow."""
+        return self.tracked and self.begin is not None and self.id is None
+
+    def begin_when_due(self) -> None:
+        """Begins the run in MLflow if it is due. `call` does so too."""
+        self.call(lambda: None)
 
     def call(self, function: Callable[..., Any], *arguments: object) -> Any:
-        """Calls a function that uses the store. Returns its result; None if the store fails or has failed."""
-        if not self.tracked:
+        """Calls a function that uses the store. Returns its result; None if the run waits, or if the store fails or has
+        failed."""
+        if not self.tracked or (self.waits and time.monotonic() < self.due):
             return None
         try:
             with warnings.catch_warnings(
                 action="ignore"
             ):  # of MLflow's libraries, which PYTHONWARNINGS=error would make errors
+                if self.waits:
+                    self.id = self.begin()
                 return function(*arguments)
         except Exception as error:  # of any store, driver or server: no result depends on it
             self.tracked = False
@@ -90,13 +105,25 @@ class Run:
 
 
 @contextmanager
-def running(record: records.Record, data: Path, training: str = "", finished: bool = False) -> Iterator[Run]:
-    """The run of a stage. Its status becomes FINISHED, FAILED or KILLED as the block ends. Arguments: see begin."""
-    run = Run()
-    status = "FAILED"
+def running(
+    record: records.Record, data: Path, training: str = "", finished: bool = False, after: float = 0.0
+) -> Iterator[Run]:
+    """The run of a stage. Its status becomes FINISHED, FAILED or KILLED as the block ends.
+
+    after: seconds from now before which nothing is written into the store, and MLflow is not imported, unless the stage
+    fails; the run begins with the first call after them. Other arguments: see begin.
+    """
     source = {} if finished else code_state() | {"mlflow.source.name": f"pipeline.{record.stage}"}
-    run.id = run.call(lambda: begin(record, data, source=source, training=training, finished=finished))
-    run.call(lambda: mlflow().start_run(run.id, log_system_metrics=bool(training)))
+    start = int(1000 * time.time())
+
+    def begin_now() -> str:
+        run_id = begin(record, data, source=source, training=training, finished=finished, start=start)
+        mlflow().start_run(run_id, log_system_metrics=bool(training))
+        return run_id
+
+    run = Run(begin=begin_now, due=time.monotonic() + after)
+    run.begin_when_due()
+    status = "FAILED"
     try:
         yield run
         status = "FINISHED"
@@ -105,12 +132,14 @@ def running(record: records.Record, data: Path, training: str = "", finished: bo
         raise
     except Exception as error:
         failure = line(error)
+        run.due = 0.0
         run.call(lambda: mlflow().set_tag("failure", failure))
         raise
     finally:
-        run.call(lambda: mlflow().end_run(status))
-        with suppress(Exception):  # a run that the store lost would stay active in the next job of this process
-            mlflow().end_run(status)
+        if not run.waits:
+            run.call(lambda: mlflow().end_run(status))
+            with suppress(Exception):  # a run that the store lost would stay active in the next job of this process
+                mlflow().end_run(status)
 
 
 def begin(

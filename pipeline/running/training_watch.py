@@ -58,13 +58,15 @@ class TrainingWatch(Bar, Watch):
             self.kind,
             f"{epoch.valid_tokens:,}",
         )
-        self.run.call(tracking.log_curve, self.run.id, self.saved.curve)  # has this epoch, since `save` came first
+        # The curve has this epoch, since `save` came first. The call may begin the run, so it reads the id.
+        self.run.call(lambda: tracking.log_curve(self.run.id, self.saved.curve))
 
     def save(self, state: dict) -> None:
         self.file.write(state)
         self.saved = Progress(**state["progress"])
 
     def look(self, save: Callable[[], None]) -> None:
+        self.run.begin_when_due()
         if self.file.tick(save):
             raise self._stopped()
 
