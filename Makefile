@@ -17,16 +17,18 @@ export DO_NOT_TRACK := true
 # Each process has a core of its own: models run side by side.
 export OMP_NUM_THREADS := 1
 
-# The stages on a line of standard input one after another, as many lines at a time as there are cores; with
+# The stages of a line of standard input one after another, as many lines at a time as there are cores; with
 # RUN="srun --ntasks=1" JOBS=8 each line is a job of SLURM, eight at a time. Progress bars of several processes would
 # fight for one line; through cat there is no terminal, and none is drawn.
 SIDE_BY_SIDE := xargs -r -P $(JOBS) -L 1 $(RUN) dvc --wait-for-lock repro --single-item 2>&1 | cat
-# The stages of a dvc.yaml that a pattern names, side by side. Those that take seconds come last, so that the cores end
-# together, and share a line: most of their time is DVC's, which works at one stage at a time in a checkout.
-SHORT := (^|:)(ngram|class_ngram|mix[a-z0-9_]*)@
-stages = dvc stage list --name-only $(1) | { grep -E '(^|:)($(2))@' || true; } \
-  | awk '!/$(SHORT)/ { print; next } { line = line " " $$0 } END { if (line) print line }' \
-  | $(SIDE_BY_SIDE)
+# Stages of a dvc.yaml side by side: those of each pattern of $(2), when those of the pattern before have been made. Those
+# that take seconds come last, so that the cores end together, and eight share a line: a process of DVC takes a second to
+# start.
+SHORT := (^|:)(ngram|class_ngram|(ngram_)?mix[a-z0-9_]*)@
+stages = names=$$(dvc stage list --name-only $(1)); for kinds in $(2); do \
+  { grep -E "(^|:)($$kinds)@" <<<"$$names" || true; } \
+  | awk '!/$(SHORT)/ { print; next } { line = line $$0 (++number % 8 ? " " : "\n") } END { if (line) print line }' \
+  | $(SIDE_BY_SIDE); done
 # After commands: a line for each stage of the dvc.yaml that follows, with how many are done and how long the others take.
 COUNTDOWN := 2>&1 | python -m pipeline.commands countdown --jobs $(JOBS)
 START := $(shell date +%s)
@@ -57,8 +59,7 @@ install: .venv/installed  ## the environment alone, in .venv
 
 repro: ready  ## the whole pipeline on all cores: download, train, mix, report
 	dvc repro preprocess
-	{ $(call stages,dvc.yaml,cluster); \
-	  $(call stages,dvc.yaml,train|ngram|class_ngram); \
+	{ $(call stages,dvc.yaml,cluster 'train|ngram|class_ngram' 'ngram_mix|mix'); \
 	  dvc repro; } $(COUNTDOWN) dvc.yaml
 	$(PAGE)
 	@cat reports/table1.md reports/claims/table1/claims.md && echo
@@ -77,23 +78,20 @@ release: .venv/installed  ## outputs/release.tar.gz: the code, the weights and p
 
 beyond: ready  ## what the papers have beyond Table 1, after repro: energy network, NIPS 2000, claims
 	dvc repro --single-item experiments/beyond/dvc.yaml:features
-	{ $(call stages,experiments/beyond/dvc.yaml,train|train_\w+|energy); \
-	  $(call stages,experiments/beyond/dvc.yaml,mix|mix_nips|out_of_vocabulary|shortlist); \
+	{ $(call stages,experiments/beyond/dvc.yaml,'train|train_\w+|energy' 'mix|mix_nips|out_of_vocabulary|shortlist'); \
 	  dvc repro experiments/beyond/dvc.yaml; } $(COUNTDOWN) experiments/beyond/dvc.yaml
 	$(PAGE)
 	@cat reports/beyond/beyond.md reports/claims/beyond/claims.md
 
 later: ready  ## what came after the paper, after repro: caches, LSTM, Transformer, ensembles, test-time adaptation
-	{ $(call stages,experiments/later/dvc.yaml,train); \
-	  $(call stages,experiments/later/dvc.yaml,adapt|average); \
+	{ $(call stages,experiments/later/dvc.yaml,train 'adapt|average'); \
 	  dvc repro experiments/cache/dvc.yaml experiments/later/dvc.yaml:report experiments/later/dvc.yaml:claims; \
 	  dvc repro --single-item experiments/later/dvc.yaml:timeline; } $(COUNTDOWN) experiments/later/dvc.yaml
 	$(PAGE)
 	@cat reports/timeline/timeline.md reports/timeline/steps.md
 
 window: ready  ## what helps a network with a window, after later: residual layers, direct connections, dynamic evaluation
-	{ $(call stages,experiments/window/dvc.yaml,train); \
-	  $(call stages,experiments/window/dvc.yaml,adapt); \
+	{ $(call stages,experiments/window/dvc.yaml,train adapt); \
 	  dvc repro experiments/window/dvc.yaml; } $(COUNTDOWN) experiments/window/dvc.yaml
 	dvc repro --single-item experiments/later/dvc.yaml:timeline
 	$(PAGE)
@@ -128,8 +126,7 @@ $(TRAININGS): export MALLOC_TRIM_THRESHOLD_ := 1000000000
 $(TRAININGS): export GLIBC_TUNABLES := glibc.malloc.hugetlb=1
 PUBLISHED := experiments/published/dvc.yaml
 published: ready  ## Table 1 by the published settings, 10 and 20 epochs, after repro
-	{ $(call stages,$(PUBLISHED),train|train10); \
-	  $(call stages,$(PUBLISHED),train_on); \
+	{ $(call stages,$(PUBLISHED),'train|train10' train_on 'mix|mix10|mix_ngrams'); \
 	  dvc repro $(PUBLISHED):report $(PUBLISHED):claims; \
 	} $(COUNTDOWN) $(PUBLISHED) --stages 'train|train10|train_on|mix|mix10|mix_ngrams|report|claims'
 	$(PAGE)
@@ -143,8 +140,7 @@ published-full: ready  ## MLP5 and MLP9 by the published settings with the full 
 CASED := experiments/cased/dvc.yaml
 cased: ready  ## the control: Table 1 with case and numbers kept, by modern training and by the published settings
 	dvc repro $(CASED):preprocess
-	{ $(call stages,$(CASED),cluster); \
-	  $(call stages,$(CASED),train|train_published|ngram|class_ngram); \
+	{ $(call stages,$(CASED),cluster 'train|train_published|ngram|class_ngram' 'ngram_mix|mix|mix_published'); \
 	  dvc repro $(CASED); } $(COUNTDOWN) $(CASED)
 	$(PAGE)
 	@cat reports/controls.md

@@ -14,7 +14,7 @@ from argparse import REMAINDER
 from importlib import import_module
 from pathlib import Path
 
-from pipeline import obey_ctrl_c, print_anything
+from pipeline import end_imports, print_anything
 from pipeline.commands import Parser, report_error
 from pipeline.config import groups, help
 from pipeline.config.base import ROOT, check_checkout
@@ -54,7 +54,7 @@ def main(words: list[str] | None = None) -> int:
         first = words.index(THEN)
         return main(words[:first]) or main(words[first + 1 :])
     print_anything()
-    obey_ctrl_c()
+    end_imports()
     try:
         check_checkout()
         if words[:1] and words[0] in STAGES:

@@ -17,7 +17,7 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
-from pipeline import obey_ctrl_c, print_anything
+from pipeline import end_imports, print_anything
 from pipeline.config import check, groups
 from pipeline.config.base import ROOT, check_checkout
 from pipeline.data.files import write_timing
@@ -111,7 +111,7 @@ def obey_signals() -> None:
         else:
             sys.__unraisablehook__(dropped)
 
-    obey_ctrl_c()
+    end_imports()
     for number in (signal.SIGTERM, signal.SIGALRM):
         signal.signal(number, signal.default_int_handler)
     sys.unraisablehook = raise_again
