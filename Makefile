@@ -17,20 +17,9 @@ export DO_NOT_TRACK := true
 # Each process has a core of its own: models run side by side.
 export OMP_NUM_THREADS := 1
 
-# The stages of a line of standard input one after another, as many lines at a time as there are cores; with
-# RUN="srun --ntasks=1" JOBS=8 each line is a job of SLURM, eight at a time. Progress bars of several processes would
-# fight for one line; through cat there is no terminal, and none is drawn.
-SIDE_BY_SIDE := xargs -r -P $(JOBS) -L 1 $(RUN) dvc --wait-for-lock repro --single-item 2>&1 | cat
-# Stages of a dvc.yaml side by side: those of each pattern of $(2), when those of the pattern before have been made. Those
-# that take seconds come last, so that the cores end together, and eight share a line: a process of DVC takes a second to
-# start.
-SHORT := (^|:)(ngram|class_ngram|(ngram_)?mix[a-z0-9_]*)@
-stages = names=$$(dvc stage list --name-only $(1)); for kinds in $(2); do \
-  { grep -E "(^|:)($$kinds)@" <<<"$$names" || true; } \
-  | awk '!/$(SHORT)/ { print; next } { line = line $$0 (++number % 8 ? " " : "\n") } END { if (line) print line }' \
-  | $(SIDE_BY_SIDE); done
-# After commands: a line for each stage of the dvc.yaml that follows, with how many are done and how long the others take.
-COUNTDOWN := 2>&1 | python -m pipeline.commands countdown --jobs $(JOBS)
+# Stages of dvc.yaml files, as many processes at a time as there are cores; RUN="srun --ntasks=1" JOBS=8 makes each a job
+# of SLURM, eight at a time.
+MAKE_STAGES = python -m pipeline.commands repro --jobs $(JOBS) $(if $(RUN),--run "$(RUN)")
 START := $(shell date +%s)
 
 .PHONY: help install repro pull release beyond later window table2 table2-repeats ap published published-full cased page bench costs publish search demo verify test test-all mistakes lint ui lock clean
@@ -59,8 +48,7 @@ install: .venv/installed  ## the environment alone, in .venv
 
 repro: ready  ## the whole pipeline on all cores: download, train, mix, report
 	dvc repro preprocess
-	{ $(call stages,dvc.yaml,cluster 'train|ngram|class_ngram' 'ngram_mix|mix'); \
-	  dvc repro; } $(COUNTDOWN) dvc.yaml
+	$(MAKE_STAGES) dvc.yaml
 	$(PAGE)
 	@cat reports/table1.md reports/claims/table1/claims.md && echo
 	@echo "make repro took $$((($$(date +%s) - $(START) + 30) / 60)) min" && echo "$(CURDIR)/reports/index.html"
@@ -77,45 +65,38 @@ release: .venv/installed  ## outputs/release.tar.gz: the code, the weights and p
 	gzip --force outputs/release.tar
 
 beyond: ready  ## what the papers have beyond Table 1, after repro: energy network, NIPS 2000, claims
-	dvc repro --single-item experiments/beyond/dvc.yaml:features
-	{ $(call stages,experiments/beyond/dvc.yaml,'train|train_\w+|energy' 'mix|mix_nips|out_of_vocabulary|shortlist'); \
-	  dvc repro experiments/beyond/dvc.yaml; } $(COUNTDOWN) experiments/beyond/dvc.yaml
+	$(MAKE_STAGES) experiments/beyond/dvc.yaml
 	$(PAGE)
 	@cat reports/beyond/beyond.md reports/claims/beyond/claims.md
 
 later: ready  ## what came after the paper, after repro: caches, LSTM, Transformer, ensembles, test-time adaptation
-	{ $(call stages,experiments/later/dvc.yaml,train 'adapt|average'); \
-	  dvc repro experiments/cache/dvc.yaml experiments/later/dvc.yaml:report experiments/later/dvc.yaml:claims; \
-	  dvc repro --single-item experiments/later/dvc.yaml:timeline; } $(COUNTDOWN) experiments/later/dvc.yaml
+	$(MAKE_STAGES) experiments/cache/dvc.yaml experiments/later/dvc.yaml --stages '(?!timeline)\w+'
+	dvc repro --single-item experiments/later/dvc.yaml:timeline
 	$(PAGE)
 	@cat reports/timeline/timeline.md reports/timeline/steps.md
 
 window: ready  ## what helps a network with a window, after later: residual layers, direct connections, dynamic evaluation
-	{ $(call stages,experiments/window/dvc.yaml,train adapt); \
-	  dvc repro experiments/window/dvc.yaml; } $(COUNTDOWN) experiments/window/dvc.yaml
+	$(MAKE_STAGES) experiments/window/dvc.yaml
 	dvc repro --single-item experiments/later/dvc.yaml:timeline
 	$(PAGE)
 
 # A table that experiments/table2/dvc.yaml makes; the stages $(2) first, one on each core.
-table2_stages = dvc stage list --name-only $(TABLE2) | grep -E ':($(2))@$(1)-' | grep -v '@$(1)-repeats' | $(SIDE_BY_SIDE)
 TABLE2 := experiments/table2/dvc.yaml
 define table2_on
-	dvc repro $(TABLE2):preprocess@$(1)
-	$(call table2_stages,$(1),$(2))
-	$(call table2_stages,$(1),class_ngram)
+	$(MAKE_STAGES) $(TABLE2) --stages '($(2))@$(1)-(?!repeats).*'
 	dvc repro $(TABLE2):report@$(1) $(TABLE2):claims@$(1)
 	$(PAGE)
 	@cat reports/$(1)/$(1).md reports/claims/$(1)/claims.md
 endef
 
 table2: ready  ## Table 2 on an open corpus of AP News's size, 16 million words; goes on where it was stopped
-	$(call table2_on,table2,train|cluster|ngram)
+	$(call table2_on,table2,train|cluster|ngram|class_ngram)
 
 table2-repeats: ready  ## the same with the duplicated passages of that corpus; its network trains on all cores
-	$(call table2_on,table2-repeats,cluster|ngram)
+	$(call table2_on,table2-repeats,cluster|ngram|class_ngram)
 
 ap: ready  ## Table 2 on AP News itself, for those who have it (conf/corpus/ap.yaml)
-	$(call table2_on,ap,train|cluster|ngram)
+	$(call table2_on,ap,train|cluster|ngram|class_ngram)
 
 # glibc gives the memory of a full softmax, of a deep network, or of a batch of scoring back to the system, and the next
 # one waits for it: up to a tenth of the time of scoring, a quarter of the published settings' steps. With huge pages
@@ -126,22 +107,17 @@ $(TRAININGS): export MALLOC_TRIM_THRESHOLD_ := 1000000000
 $(TRAININGS): export GLIBC_TUNABLES := glibc.malloc.hugetlb=1
 PUBLISHED := experiments/published/dvc.yaml
 published: ready  ## Table 1 by the published settings, 10 and 20 epochs, after repro
-	{ $(call stages,$(PUBLISHED),'train|train10' train_on 'mix|mix10|mix_ngrams'); \
-	  dvc repro $(PUBLISHED):report $(PUBLISHED):claims; \
-	} $(COUNTDOWN) $(PUBLISHED) --stages 'train|train10|train_on|mix|mix10|mix_ngrams|report|claims'
+	$(MAKE_STAGES) $(PUBLISHED) --stages '(?!.*_full)\w+'
 	$(PAGE)
 	@cat reports/answer.md reports/agreement.md reports/comparisons.md
 
 published-full: ready  ## MLP5 and MLP9 by the published settings with the full softmax, after repro
-	$(call stages,$(PUBLISHED),train_full)
-	dvc repro $(PUBLISHED):report_full
+	$(MAKE_STAGES) $(PUBLISHED) --stages '\w+_full'
 	$(PAGE)
 
 CASED := experiments/cased/dvc.yaml
 cased: ready  ## the control: Table 1 with case and numbers kept, by modern training and by the published settings
-	dvc repro $(CASED):preprocess
-	{ $(call stages,$(CASED),cluster 'train|train_published|ngram|class_ngram' 'ngram_mix|mix|mix_published'); \
-	  dvc repro $(CASED); } $(COUNTDOWN) $(CASED)
+	$(MAKE_STAGES) $(CASED)
 	$(PAGE)
 	@cat reports/controls.md
 
