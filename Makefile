@@ -19,7 +19,7 @@ export OMP_NUM_THREADS := 1
 
 # Stages of dvc.yaml files, as many processes at a time as there are cores; RUN="srun --ntasks=1" JOBS=8 makes each a job
 # of SLURM, eight at a time.
-MAKE_STAGES = python -m pipeline.commands repro --jobs $(JOBS) $(if $(RUN),--run "$(RUN)")
+MAKE_STAGES = python -m pipeline.commands repro --jobs $(JOBS) $(if $(RUN),--prefix "$(RUN)")
 START := $(shell date +%s)
 
 .PHONY: help install repro pull release beyond later window table2 table2-repeats ap published published-full cased page bench costs publish search demo verify test test-all mistakes lint ui lock clean

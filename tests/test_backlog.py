@@ -3,15 +3,17 @@ still takes.
 
 test_pipeline.py has both through `make repro`, which logs the runs as it goes."""
 
+import re
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from pipeline.commands.repro import counted, expected, file_of_times, made, needed
+from pipeline.commands.repro import State, counted, expected, file_of_times, made, needed
 from pipeline.config.base import ROOT
 from pipeline.data import record
 from pipeline.data.files import UNTRACKED, read_json
@@ -114,8 +116,8 @@ for name in sys.argv[1:]:
 def test_stages_begin_when_what_they_need_is_made_and_none_after_one_that_failed(fails):
     """Two at a time, the heaviest first; short ones that are ready share a process."""
     seconds = {name: 40.0 if name.startswith("train") else 1.0 for name in NEEDS}
-    command, failed = (sys.executable, "-c", WORK.replace("FAILS", fails or "none")), []
-    lines = [tuple(line.split()) for line in made(NEEDS, seconds=seconds, jobs=2, command=command, failed=failed)]
+    command, state = (sys.executable, "-c", WORK.replace("FAILS", fails or "none")), State()
+    lines = [tuple(line.split()) for line in made(NEEDS, seconds=seconds, jobs=2, command=command, state=state)]
     begun = [name for what, name in lines if what == "begin"]
     assert set(begun[:2]) == {"train-0", "train-1"}
     for name in begun:
@@ -123,9 +125,9 @@ def test_stages_begin_when_what_they_need_is_made_and_none_after_one_that_failed
         assert all(("end", other) in before for other in NEEDS[name])
         assert sum(what == "begin" for what, _ in before) - sum(what == "end" for what, _ in before) < 2
     if fails:
-        assert failed == [fails] and not {"mix-0", "report"} & set(begun)
+        assert state.failed == [fails] and not {"mix-0", "report"} & set(begun)
     else:
-        assert not failed and sorted(begun) == sorted(NEEDS)
+        assert not state.failed and sorted(begun) == sorted(NEEDS) == sorted(state.done)
 
 
 def test_a_countdown_counts_each_stage_once_and_corrects_its_estimate(monkeypatch):
@@ -145,7 +147,16 @@ def test_a_countdown_counts_each_stage_once_and_corrects_its_estimate(monkeypatc
         Running stage 'report':
     """
     lines = [f"{line.strip()}\n" for line in printed.strip().split("\n")]
-    shown = list(counted(lines, seconds=seconds, jobs=2))
+    state = State()
+
+    def printed_lines() -> Iterator[str]:
+        begun = []
+        for line in lines:
+            begun += seconds.keys() & re.findall("^Running stage '(.*)'", line)
+            state.done.update(begun[:-2])
+            yield line
+
+    shown = list(counted(printed_lines(), seconds=seconds, jobs=2, state=state))
     assert [line for line in shown if line[0] != "["] == lines
     assert [line.strip("[]\n") for line in shown if line[0] == "["] == [
         "1 of 6 stages; about 8 min left, and 1 whose time is not known",

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from graphlib import TopologicalSorter
 from pathlib import Path
 from queue import SimpleQueue
@@ -37,30 +38,41 @@ OVERHEAD = 2.0
 SHORT, TOGETHER = 5.0, 8
 
 
+@dataclass
+class State:
+    """How the processes of DVC have ended so far."""
+
+    done: set[str] = field(default_factory=set)  # stages that were made, or are up to date
+    failed: list[str] = field(default_factory=list)  # stages of a process that failed
+
+
 def arguments(parser: Parser) -> None:
     parser.add_argument("files", nargs="+", metavar="FILE", help="a dvc.yaml")
     parser.add_argument("--jobs", default=1, type=whole_number(1), metavar="N", help="stages at a time; default 1")
     kinds = "only stages with such a name before @, such as 'train|mix', and what they need; default all"
     parser.add_argument("--stages", default=r"\w+", metavar="REGEX", help=kinds)
     prefix = 'begins each process of DVC, such as "srun --ntasks=1"'
-    parser.add_argument("--run", default="", metavar="COMMAND", help=prefix)
+    parser.add_argument("--prefix", default="", metavar="COMMAND", help=prefix)
 
 
 def run(options: argparse.Namespace) -> int:
     """Makes the stages. Exit code 1 if one fails: those that are under way go on to their end then, no other begins."""
     stages = needed(options.files, options.stages)
     timings = {name: file_of_times(stage.cmd) for name, (stage, _) in stages.items()}
-    ended = Backlog({ROOT / timing.parent for timing in timings.values()})
+    waiting = Backlog({ROOT / timing.parent for timing in timings.values()})
     seconds = expected(timings)
-    failed: list[str] = []
     needs = {name: others for name, (_, others) in stages.items()}
+    state = State()
     dvc = (str(Path(sys.executable).with_name("dvc")), "--wait-for-lock", "repro", "--single-item")
-    lines = made(needs, seconds=seconds, jobs=options.jobs, command=(*shlex.split(options.run), *dvc), failed=failed)
-    for line in counted(lines, seconds=seconds, jobs=options.jobs):
+    command = (*shlex.split(options.prefix), *dvc)
+    lines = made(needs, seconds=seconds, jobs=options.jobs, command=command, state=state)
+    for line in counted(lines, seconds=seconds, jobs=options.jobs, state=state):
         print(line, end="", flush=True)
         if line.startswith(COUNT):
-            ended.log()
-    return report_error(f"{', '.join(failed)}: not made, or not all of them; DVC says above why", 1) if failed else 0
+            waiting.log()
+    if state.failed:
+        return report_error(f"{', '.join(state.failed)}: not made, or not all of them; DVC says above why", 1)
+    return 0
 
 
 def needed(files: Iterable[str], kinds: str) -> dict[str, tuple["Stage", set[str]]]:
@@ -107,12 +119,12 @@ def expected(timings: Mapping[str, Path]) -> dict[str, float]:
 
 
 def made(
-    needs: Mapping[str, set[str]], seconds: Mapping[str, float], jobs: int, command: Iterable[str], failed: list[str]
+    needs: Mapping[str, set[str]], seconds: Mapping[str, float], jobs: int, command: Iterable[str], state: State
 ) -> Iterator[str]:
     """The lines that DVC prints, as it makes the stages, `jobs` processes at a time.
 
-    needs: the stages, with those that each needs; command: to which the names of stages are added; failed: gets the
-    names of the stages that were not made.
+    needs: the stages, with those that each needs; command: to which the names of stages are added; state: is kept up
+    to date.
     """
     weights = weight(needs, seconds)
     sorter = TopologicalSorter(needs)
@@ -122,7 +134,7 @@ def made(
     running, stopped = 0, False
     while sorter.is_active():
         ready = sorted([*ready, *sorter.get_ready()], key=weights.get, reverse=True)
-        while ready and running < jobs and not failed and not stopped:
+        while ready and running < jobs and not state.failed and not stopped:
             names = following(ready, seconds)
             ready = [name for name in ready if name not in names]
             Thread(target=_call, args=(command, names, printed)).start()
@@ -139,8 +151,9 @@ def made(
             continue
         running -= 1
         if said:
-            failed += names
+            state.failed += names
         else:
+            state.done.update(names)
             sorter.done(*names)
     if stopped:
         raise KeyboardInterrupt
@@ -176,14 +189,15 @@ def _call(command: Iterable[str], names: list[str], printed: SimpleQueue) -> Non
         printed.put((names, 127))
 
 
-def counted(lines: Iterable[str], seconds: Mapping[str, float], jobs: int) -> Iterator[str]:
+def counted(lines: Iterable[str], seconds: Mapping[str, float], jobs: int, state: State) -> Iterator[str]:
     """The lines of DVC, with the lines that count the stages.
 
-    seconds: expected, of each stage that counts; jobs: stages that run at a time.
+    seconds: expected, of each stage that counts; jobs: processes at a time; state: of the processes that print the
+    lines.
     """
     start = time.monotonic()
     skipped = set()
-    begun: list[str] = []  # the last `jobs` of them still run, and count as half done
+    begun: list[str] = []
     for line in lines:
         yield line
         match = LINE.match(line)
@@ -194,7 +208,7 @@ def counted(lines: Iterable[str], seconds: Mapping[str, float], jobs: int) -> It
         else:
             begun.append(match[2])
         waiting = seconds.keys() - skipped - set(begun)
-        half = sum(seconds[name] for name in begun[-jobs:]) / 2
+        half = sum(seconds[name] for name in begun if name not in state.done) / 2  # of those that run
         done = sum(seconds[name] for name in begun) - half
         ahead = sum(seconds[name] for name in waiting) + half
         elapsed = time.monotonic() - start

@@ -1,8 +1,8 @@
 """Runs that are logged in MLflow after their stage has ended, from the files of the result.
 
 `nplm publish` does this for all results of a checkout. Stages that DVC runs and that end soon (stage.py) note in their
-files of times what a run needs. These runs are logged by the countdown of a make target when the next stage begins, by
-a report (app.py starts `python -m pipeline.running.backlog timings/table1`), or by `nplm ui`.
+files of times what a run needs. These runs are logged by `nplm repro` when the next stage begins, by a report (app.py
+starts `python -m pipeline.running.backlog timings/table1`), or by `nplm ui`.
 """
 
 import sys
