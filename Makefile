@@ -47,7 +47,6 @@ ready: .venv/installed
 install: .venv/installed  ## the environment alone, in .venv
 
 repro: ready  ## the whole pipeline on all cores: download, train, mix, report
-	dvc repro preprocess
 	$(MAKE_STAGES) dvc.yaml
 	$(PAGE)
 	@cat reports/table1.md reports/claims/table1/claims.md && echo

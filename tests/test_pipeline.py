@@ -311,7 +311,7 @@ def test_stages_that_are_jobs_of_slurm_leave_the_same_lock(project, tmp_path):
     with slurm.cluster(tmp_path) as found:
         jobs.environment |= found
         jobs.run("make", "--assume-old=.venv/installed", "repro", "RUN=srun --ntasks=1", "JOBS=2")
-        assert jobs.run("squeue", "--noheader", "--states=all", "--format=%j").split().count("dvc") == 4
+        assert jobs.run("squeue", "--noheader", "--states=all", "--format=%j").split().count("dvc") > 6
     assert (jobs.folder / "dvc.lock").read_text() == (project.folder / "dvc.lock").read_text()
 
 

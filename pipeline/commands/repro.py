@@ -35,7 +35,7 @@ COUNT = "["  # begins a line of this command
 # What DVC and Python take beside the work of a stage, in seconds. For a third of it DVC locks the checkout, so short
 # stages side by side would wait for each other: they share a process of DVC, beside a long one where there is one.
 OVERHEAD = 2.0
-SHORT, TOGETHER = 5.0, 8
+SHORT, TOGETHER = 5.0, 4
 
 
 @dataclass
@@ -88,8 +88,8 @@ def needed(files: Iterable[str], kinds: str) -> dict[str, tuple["Stage", set[str
     with Repo() as repo:
         graph = repo.index.graph
         stages = {stage.addressing: (stage, {other.addressing for other in graph.successors(stage)}) for stage in graph}
-        wanted = [stage.addressing for file in files for stage in repo.stage.load_all(file)]
-    found = [name for name in wanted if pattern.search(name)]
+    places = {Path(file).resolve() for file in files}
+    found = [name for name, (stage, _) in stages.items() if Path(stage.path) in places and pattern.search(name)]
     if not found:
         raise InputError(f"--stages {kinds}: no stage of {', '.join(files)} has such a name")
     chosen: set[str] = set()
@@ -131,15 +131,16 @@ def made(
     sorter.prepare()
     printed: SimpleQueue[tuple[list[str], str | int]] = SimpleQueue()
     ready: list[str] = []
-    running, stopped = 0, False
+    processes: list[list[str]] = []
+    stopped = False
     while sorter.is_active():
         ready = sorted([*ready, *sorter.get_ready()], key=weights.get, reverse=True)
-        while ready and running < jobs and not state.failed and not stopped:
-            names = following(ready, seconds)
+        while ready and len(processes) < jobs and not state.failed and not stopped:
+            names = following(ready, processes, seconds=seconds, jobs=jobs)
             ready = [name for name in ready if name not in names]
+            processes.append(names)
             Thread(target=_call, args=(command, names, printed)).start()
-            running += 1
-        if not running:
+        if not processes:
             break
         try:
             names, said = printed.get()
@@ -149,7 +150,7 @@ def made(
         if isinstance(said, str):
             yield said
             continue
-        running -= 1
+        processes.remove(names)
         if said:
             state.failed += names
         else:
@@ -168,12 +169,16 @@ def weight(needs: Mapping[str, set[str]], seconds: Mapping[str, float]) -> dict[
     return {name: sum(seconds[other] + OVERHEAD for other in others) for name, others in waiting.items()}
 
 
-def following(ready: list[str], seconds: Mapping[str, float]) -> list[str]:
-    """The stages of the next process of DVC: of those that are ready, the heaviest first, several short ones or a long
-    one. A stage whose time is not known counts as long."""
+def following(ready: list[str], processes: list[list[str]], seconds: Mapping[str, float], jobs: int) -> list[str]:
+    """The stages of the next process of DVC: of those that are ready, the heaviest first, a long one or several short
+    ones. Short ones run one process at a time beside long ones, as long as these are many, and then last. A stage whose
+    time is not known counts as long."""
     short = [name for name in ready if 0 < seconds[name] < SHORT]
     long = [name for name in ready if name not in short]
-    return short[:TOGETHER] if len(short) >= TOGETHER or not long else long[:1]
+    alone = not any(0 < seconds[name] < SHORT for names in processes for name in names)
+    if long and not (alone and len(short) >= TOGETHER and len(long) >= jobs):
+        return long[:1]
+    return short[:TOGETHER]
 
 
 def _call(command: Iterable[str], names: list[str], printed: SimpleQueue) -> None:
