@@ -3,7 +3,7 @@
 import json
 import os
 import platform
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -64,3 +64,9 @@ def write_timing(path: Path, seconds: dict) -> None:
     machine = {"processor": platform.processor() or platform.machine(), "cores": os.cpu_count()}
     ended = datetime.now(UTC).isoformat(timespec="milliseconds")
     write_json(path, seconds | {"ended": ended} | machine | {"python": platform.python_version()})
+
+
+def untracked(folders: Iterable[Path]) -> list[Path]:
+    """The files of times in some folders whose runs are not in MLflow yet."""
+    files = sorted(file for folder in folders for file in folder.glob("*.json"))
+    return [file for file in files if UNTRACKED.encode() in file.read_bytes()]

@@ -20,8 +20,7 @@ from omegaconf import DictConfig, OmegaConf
 from pipeline import end_imports, print_anything
 from pipeline.config import check, groups
 from pipeline.config.base import ROOT, check_checkout
-from pipeline.data.files import write_timing
-from pipeline.running.backlog import Backlog
+from pipeline.data.files import untracked, write_timing
 from pipeline.running.messages import is_known, lines
 from pipeline.running.place import claimed, cost
 
@@ -63,7 +62,7 @@ def run(stage: str, main: Callable[..., None], timed: bool = False) -> None:
         with claimed(Path(settings.out), timing):
             main(settings)
             write_timing(timing, {"stage": stage} | cost(start))
-        if Backlog([timing.parent]).waiting():
+        if untracked([timing.parent]):
             # in a process of its own, since it loads MLflow, and nothing of a result depends on it
             subprocess.run([sys.executable, "-m", "pipeline.running.backlog", timing.parent])
 

@@ -15,7 +15,7 @@ from filelock import FileLock
 
 from pipeline.config.base import ROOT
 from pipeline.data import record as records
-from pipeline.data.files import UNTRACKED, read_json, write_json
+from pipeline.data.files import UNTRACKED, read_json, untracked, write_json
 from pipeline.running import tracking
 
 if TYPE_CHECKING:
@@ -71,22 +71,17 @@ class Backlog:
             consequence="runs of this table are not tracked yet; the next report, `make ui` or `make publish` logs them"
         )
 
-    def waiting(self) -> list[Path]:
-        """The files of times whose runs wait. It needs no MLflow."""
-        files = sorted(file for folder in self.folders for file in folder.glob("*.json"))
-        return [file for file in files if UNTRACKED.encode() in file.read_bytes()]
-
     def log(self) -> int:
         """Logs the runs, and returns their number. If the store fails, those that are not logged go on waiting, and no
         further call tries."""
-        if not self.waiting():
+        if not untracked(self.folders):  # MLflow is imported only for those that wait
             return 0
         with lock():
             return self.store.call(self._log) or 0
 
     def _log(self) -> int:
         client = tracking.open_store()
-        files = self.waiting()  # read anew: another process may have held the lock
+        files = untracked(self.folders)  # read anew: another process may have held the lock
         for file in files:
             timing = read_json(file)
             out, data = (ROOT / timing[UNTRACKED][key] for key in ("out", "data"))
