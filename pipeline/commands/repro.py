@@ -61,7 +61,7 @@ def run(options: argparse.Namespace) -> int:
     timings = {name: file_of_times(stage.cmd) for name, (stage, _) in stages.items()}
     waiting = Backlog({ROOT / timing.parent for timing in timings.values()})
     seconds = expected(timings)
-    needs = {name: others for name, (_, others) in stages.items()}
+    needs = {name: prerequisites for name, (_, prerequisites) in stages.items()}
     state = State()
     dvc = (str(Path(sys.executable).with_name("dvc")), "--wait-for-lock", "repro", "--single-item")
     command = (*shlex.split(options.prefix), *dvc)
@@ -87,17 +87,20 @@ def needed(files: Iterable[str], kinds: str) -> dict[str, tuple["Stage", set[str
     pattern = re.compile(f"(^|:)({kinds})(@|$)")
     with Repo() as repo:
         graph = repo.index.graph
-        stages = {stage.addressing: (stage, {other.addressing for other in graph.successors(stage)}) for stage in graph}
+        stages = {
+            stage.addressing: (stage, {prerequisite.addressing for prerequisite in graph.successors(stage)})
+            for stage in graph
+        }
     places = {Path(file).resolve() for file in files}
-    found = [name for name, (stage, _) in stages.items() if Path(stage.path) in places and pattern.search(name)]
-    if not found:
+    unvisited = [name for name, (stage, _) in stages.items() if Path(stage.path) in places and pattern.search(name)]
+    if not unvisited:
         raise InputError(f"--stages {kinds}: no stage of {', '.join(files)} has such a name")
     chosen: set[str] = set()
-    while found:
-        name = found.pop()
+    while unvisited:
+        name = unvisited.pop()
         if name not in chosen:
             chosen.add(name)
-            found += stages[name][1]
+            unvisited += stages[name][1]
     return {name: stages[name] for name in sorted(chosen)}
 
 
@@ -143,15 +146,15 @@ def made(
         if not processes:
             break
         try:
-            names, said = printed.get()
+            names, message = printed.get()
         except KeyboardInterrupt:  # the processes get it too: trainings save their state and say so
             stopped = True
             continue
-        if isinstance(said, str):
-            yield said
+        if isinstance(message, str):
+            yield message
             continue
         processes.remove(names)
-        if said:
+        if message:  # the exit code
             state.failed += names
         else:
             state.done.update(names)
@@ -162,11 +165,11 @@ def made(
 
 def weight(needs: Mapping[str, set[str]], seconds: Mapping[str, float]) -> dict[str, float]:
     """The expected seconds of each stage with all stages that need it: the heaviest should begin first."""
-    waiting: dict[str, set[str]] = {name: {name} for name in needs}
+    dependents: dict[str, set[str]] = {name: {name} for name in needs}  # with the stage itself
     for name in reversed([*TopologicalSorter(needs).static_order()]):
-        for other in needs[name]:
-            waiting[other] |= waiting[name]
-    return {name: sum(seconds[other] + OVERHEAD for other in others) for name, others in waiting.items()}
+        for prerequisite in needs[name]:
+            dependents[prerequisite] |= dependents[name]
+    return {name: sum(seconds[stage] + OVERHEAD for stage in stages) for name, stages in dependents.items()}
 
 
 def following(ready: list[str], processes: list[list[str]], seconds: Mapping[str, float], jobs: int) -> list[str]:
